@@ -18,8 +18,7 @@ struct FileSeal {
   bool operator==(const FileSeal&) const = default;
 };
 
-/// The state of a run between two steps but for the values of the
-/// model and of its optimizer.
+/// The state of a run between two steps but for the values of the model and of its optimizer.
 struct CheckpointState {
   static constexpr std::size_t kMaxNumbers =
       kMaxMetricSums;     ///< in one of its lists, such as the metrics' sums
@@ -48,8 +47,8 @@ struct CheckpointState {
 
 /// state.json.
 std::string text_of(const CheckpointState& state);
-/// The reverse; Error(weights), whose text lacks the file's name, when `text` is not what text_of() wrote. It
-/// is not trusted.
+/// The reverse, of a text that is not trusted; Error(weights), which lacks the file's name, when text_of()
+/// did not write it.
 CheckpointState parse_checkpoint_state(std::string_view text);
 
 }  // namespace trainer

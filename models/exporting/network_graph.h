@@ -21,9 +21,8 @@ struct GraphEnds {
 };
 
 /// The network in evaluation, from `input` (N, ...) to `output` (N, ...); the input of a first layer
-/// `embedding` is of int64. `values` and `states`: those of
-/// Network::attach(); adapters are merged into their weights. Error(usage) names a layer that operations
-/// cannot express.
+/// `embedding` is of int64. `values` and `states`: those of Network::attach(); adapters are merged into their
+/// weights. Error(usage) names a layer that operations cannot express.
 Graph network_graph(const Network& network, std::span<const float> values, std::span<const float> states,
                     const GraphEnds& ends);
 

@@ -12,10 +12,9 @@
 namespace trainer {
 
 /// Compares replicas: parameters on each node, and in each model column where columns have their own, and
-/// layer states on every rank.
-/// Compares checksums of all of them every `every` steps. In between, the values that came from other nodes
-/// must stay as they came until the next ones overwrite them; of a large model, each step checks a part of
-/// them, and `every` steps check all.
+/// layer states on every rank. Every `every` steps it compares checksums of all of them. In between, the
+/// values that came from other nodes must stay as they came until the next ones overwrite them; of a large
+/// model, each step checks a part of them, and `every` steps check all.
 class ReplicaGuard final : public Hook {
  public:
   /// `every`: steps between comparisons. `states` stay where they are. Collective.

@@ -17,8 +17,8 @@ struct Scores {
   std::int64_t samples = 0;
   double loss = 0;
   std::vector<double> metrics;
-  std::vector<std::vector<double>> tables =
-      {};  ///< of an evaluation, for each metric: empty where it has none
+  /// Of an evaluation, for each metric: empty where it has none.
+  std::vector<std::vector<double>> tables = {};
 };
 
 /// The most sums that all metrics may have together; checkpoints keep them.

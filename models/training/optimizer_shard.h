@@ -40,8 +40,6 @@ class OptimizerShard {
   /// The bits of the largest magnitude of a gradient of a parameter that learns (engine/math/square_sum.h);
   /// those of infinity or NaN if any gradient, of a frozen parameter too, is not finite.
   std::uint32_t largest_gradient();
-  /// The one finite check of a step: call before update().
-  bool gradients_are_finite() { return is_finite_magnitude(largest_gradient()); }
   /// Adds the squares of the gradients. Parameters that several ranks hold count on one of them, frozen ones
   /// not at all.
   void add_squares(SquareSum& sum) const;

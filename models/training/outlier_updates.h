@@ -58,8 +58,7 @@ class OutlierUpdates final : public Hook {
   std::optional<SkippedUpdate> skipped_;  ///< the update of this step
 };
 
-/// Error(usage) if the run has no updates that can be skipped.
-/// `apart`: TrainSettings::steps_apart().
+/// Error(usage) if the run has no updates that can be skipped. `apart`: TrainSettings::steps_apart().
 std::optional<OutlierSettings> outlier_settings(const Config& train, std::string_view apart,
                                                 bool has_feedback);
 

@@ -13,10 +13,9 @@ namespace trainer {
 
 struct ScoringProgram;
 
-/// Scores an evaluation by the programs of train.metrics. World rank 0 writes predictions (as `trainer
-/// predict
-/// --npy` does) and targets of all samples in their order as files of NumPy, and starts the programs with
-/// both as last arguments; the other ranks wait. All ranks make the same calls.
+/// Scores an evaluation by the programs of train.metrics. World rank 0 writes predictions, as
+/// `trainer predict --npy` does, and targets of all samples in their order as files of NumPy, and starts the
+/// programs with both as last arguments; the other ranks wait. All ranks make the same calls.
 class ProgramScores final : public OutputSink {
  public:
   /// `folder`: of the files; it matters on world rank 0 only. `stays`: people find the files there.

@@ -106,7 +106,6 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
       row_split_(make_row_split(settings_, virtual_workers_, mesh)) {
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
   if (!is_share()) choose_arithmetic(root.at("train"), {settings_.portable, settings_.precision}, pool);
-  const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh.data().size(), mesh.model().size());
   check_schedule(root.at("train"), settings_,
                  evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
@@ -116,16 +115,23 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
   check_views(root, *data_.train);
   for (const Parameter& parameter : network_->plan().parameters())
     if (is_whitened(parameter)) check_whitening(parameter, data_.train->sample());
-  loss_ = Registry<Loss>::make(model.at("loss"));
+  const Shape output = scored_output(root.at("model"), network_->output(), data_.train->positions());
+  make_loss(root, output);
+  make_metrics(root, output);
+}
+
+void Session::make_loss(const Config& root, const Shape& output) {
+  const Config model = root.at("model");
   const Dataset& train = *data_.train;
-  const Shape output = scored_output(model, network_->output(), train.positions());
+  const Shape& all = network_->output();
+  loss_ = Registry<Loss>::make(model.at("loss"));
   check_targets(root, data_, *loss_, output);
   loss_->setup(output, train.classes());
   if (!data_.class_counts.empty()) loss_->use_class_counts(data_.class_counts);
-  if (train.classes() == 0 && !loss_->takes(network_->output(), train.target()))
+  if (train.classes() == 0 && !loss_->takes(all, train.target()))
     model.fail("loss",
                fmt::format("the model gives {} outputs a sample, but its target is {}",
-                           channels_first_text(network_->output()), channels_first_text(train.target())),
+                           channels_first_text(all), channels_first_text(train.target())),
                train.target().rank() == 1
                    ? fmt::format("make the last layer `dense: {}`", train.target().size())
                    : "");
@@ -134,34 +140,38 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
         "normalize_targets",
         fmt::format("{} compares probabilities with targets from 0 to 1", model.at("loss").type()),
         "`mse` or `huber`, or without normalize_targets");
-  const Shape& all = network_->output();
   if (train.has_lengths() && train.positions() == 0 && all.rank() > 1 && all[0] > 1 &&
       !loss_->knows_lengths())
     model.fail(
         "loss",
         fmt::format("samples have several lengths, and {} would count padding", model.at("loss").type()),
         "`ctc`, a label for each position, or `output: last` in the last recurrent layer");
-  for (const Config& config : root.at("train").items("metrics")) {
-    if (train.classes() == 0 && network_->output().size() != train.target().size())
+}
+
+void Session::make_metrics(const Config& root, const Shape& output) {
+  const Config train = root.at("train");
+  const Dataset& samples = *data_.train;
+  for (const Config& config : train.items("metrics")) {
+    if (samples.classes() == 0 && network_->output().size() != samples.target().size())
       config.fail(
           "",
           fmt::format("metrics compare each output with a target, but there are {} outputs and {} targets",
-                      network_->output().size(), train.target().size()));
+                      network_->output().size(), samples.target().size()));
     metrics_.push_back(Registry<Metric>::make(config));
-    metrics_.back()->setup(output, data_.train->classes());
+    metrics_.back()->setup(output, samples.classes());
     metrics_.back()->use_link(loss_->link());
     const std::string name = metrics_.back()->name();
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is listed twice");
   }
   if (!is_share())
-    check_early_stopping(root.at("train"), settings_, metric_facts(),
+    check_early_stopping(train, settings_, metric_facts(),
                          evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
   if (metric_sums() > kMaxMetricSums)
-    root.at("train").fail("metrics",
-                          fmt::format("metrics add up {} values in every step; checkpoints keep {} at most",
-                                      metric_sums(), kMaxMetricSums),
-                          "`mae` instead of `r2`, or fewer of them");
+    train.fail("metrics",
+               fmt::format("metrics add up {} values in every step; checkpoints keep {} at most",
+                           metric_sums(), kMaxMetricSums),
+               "`mae` instead of `r2`, or fewer of them");
 }
 
 int Session::shares() const {

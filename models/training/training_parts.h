@@ -54,8 +54,7 @@ struct TrainingParts {
   std::vector<std::string> state_names() const;
 
   Session& session;
-  bool
-      updates_apart;  ///< gradients leave for an optimizer elsewhere: a rank's model in asynchronous training
+  bool updates_apart;  ///< an optimizer elsewhere takes the gradients: of a share in asynchronous training
   ThreadPool one_thread{1};  ///< of updates beside the workers: in asynchronous training
   BatchOrder order;
   RunFacts facts;

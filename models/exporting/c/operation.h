@@ -24,7 +24,6 @@ class CNode {
       : node_(node), inputs_(std::move(inputs)), output_(std::move(output)) {}
 
   const std::string& operation() const { return node_.operation; }
-  const std::string& layer() const { return node_.layer; }
   std::size_t inputs() const { return inputs_.size(); }
   /// The place of an input; "0" if the node has none there.
   std::string x(std::size_t index = 0) const { return index < inputs_.size() ? inputs_[index].place : "0"; }

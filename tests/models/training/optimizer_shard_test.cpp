@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <limits>
 
 #include "engine/config/config_tree.h"
@@ -60,7 +59,7 @@ class Updated {
   bool is_finite_with(float gradient, std::size_t place) {
     std::ranges::fill(window_->only().gradients(0), 0.25f);
     window_->only().gradients(0)[place] = gradient;
-    return owned_->gradients_are_finite();
+    return is_finite_magnitude(owned_->largest_gradient());
   }
   float largest_gradient() { return std::bit_cast<float>(owned_->largest_gradient()); }
   /// Flips a bit of an element of the parameter's values, or of its states.
