@@ -53,7 +53,7 @@ int predict_command(const Job& job) {
   });
   print(writer->end());
   if (skipped > 0)
-    job.warn(fmt::format("{} of {} skipped: damaged, or not for this model\n", grouped(skipped),
+    job.warn(fmt::format("{} of {} skipped: missing, damaged, or not for this model\n", grouped(skipped),
                          counted(all, "input")));
   job.world.sum(std::span(&skipped, 1));
   return static_cast<int>(skipped > 0 ? ExitCode::data : ExitCode::ok);

@@ -55,10 +55,6 @@ def write_letters():
     pathlib.Path('letters.txt').write_text(' '.join(draw.choice(words) for _ in range(4000)))
 
 
-def write_image():
-    write_png(pathlib.Path('image.png'), 28, (128, 128, 128))
-
-
 def lacks_modules(line):
     script = re.match(r'python3 (\S+)', line)
     if not script:
@@ -67,7 +63,7 @@ def lacks_modules(line):
     return subprocess.run(['python3', '-c', imports], stderr=subprocess.DEVNULL).returncode != 0
 
 
-before = {'images': write_flowers, 'tables': write_pumps, 'texts': write_letters, 'digits': write_image}
+before = {'images': write_flowers, 'tables': write_pumps, 'texts': write_letters}
 
 with tempfile.TemporaryDirectory() as folder:
     text = page.read_text()

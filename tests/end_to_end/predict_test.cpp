@@ -303,8 +303,9 @@ TEST_CASE("damaged inputs are reported and skipped, and the code is 3", "[predic
   const ProgramResult bad = run.trainer({"predict", "run", "bad.csv", "absent.csv", "--csv"});
   INFO(bad.out << bad.err);
   CHECK(bad.code == 3);
-  for (const char* place : {"skipped bad.csv:3: column 1", "skipped bad.csv:4: 2 fields",
-                            "skipped bad.csv:5:", "skipped absent.csv", "4 of 6 inputs skipped"})
+  for (const char* place :
+       {"skipped bad.csv:3: column 1", "skipped bad.csv:4: 2 fields",
+        "skipped bad.csv:5:", "skipped absent.csv", "4 of 6 inputs skipped: missing, damaged"})
     CHECK(bad.err.find(place) != std::string::npos);
   CHECK(lines_in(bad.out) == 3);
   const auto tail = [](const std::string& text) { return text.substr(text.rfind(',') + 1); };
