@@ -134,6 +134,8 @@ int main(int argc, char** argv) {
   flush_subnormals();
   // A file that passes the limit (ulimit -f) is then an error like a full disk, and no silent death.
   std::signal(SIGXFSZ, SIG_IGN);
+  // Where a parent ignores SIGCHLD (`trap '' CHLD` of bash), no process gets exit codes of its children.
+  std::signal(SIGCHLD, SIG_DFL);
   std::unique_ptr<RankHeartbeat> heartbeat;
   PrivateFolder shared_memory;
   std::unique_ptr<Communicator> world = solo();

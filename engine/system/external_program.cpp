@@ -57,13 +57,6 @@ std::vector<char*> environment_of_program() {
   ::_exit(1);
 }
 
-/// A process that was started with SIGCHLD ignored, as by `trap '' CHLD` of a shell, gets no exit codes.
-void keep_exit_codes() {
-  struct sigaction action {};
-  ::sigaction(SIGCHLD, nullptr, &action);
-  if (action.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
-}
-
 Descriptor new_file(const std::filesystem::path& path) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file.number() < 0)
@@ -92,7 +85,6 @@ ExternalProgram::ExternalProgram(const Options& options) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::vector<char*> environment = environment_of_program();
-  keep_exit_codes();
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ < 0) fail(errno);

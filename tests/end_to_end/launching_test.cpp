@@ -44,6 +44,16 @@ TEST_CASE("a host without room in /dev/shm trains by MPI, and the header reports
   CHECK(run.trainer({"a.yaml", "--datapar"}, 2).out.find("/dev/shm") == std::string::npos);
 }
 
+TEST_CASE("exit codes of processes arrive where the parent ignores SIGCHLD", "[launching]") {
+  const SmallRun run;
+  // dash does not ignore it.
+  const auto code_of = [&](const std::string& words) {
+    return run.shell("bash -c \"trap '' CHLD; exec $TRAINER " + words + "\"").code;
+  };
+  CHECK(code_of("-n 2 --datapar a.yaml") == 0);
+  CHECK(code_of("-n 2 --datapar a.yaml -s train.optimizer.sgd.lr=1e30") == 5);
+}
+
 TEST_CASE("processes do not start processes", "[launching]") {
   const SmallRun run;
   const ProgramResult result = run.shell("$MPIRUN -n 2 $TRAINER -n 2 --datapar a.yaml");

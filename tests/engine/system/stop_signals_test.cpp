@@ -28,7 +28,7 @@ TEST_CASE("a stop signal after the end of a run does not change its exit code", 
   CHECK(WEXITSTATUS(status) == 130);
 }
 
-TEST_CASE("an interrupt of an earlier run is no first one of the next", "[core]") {
+TEST_CASE("the first interrupt of a run counts as the first one after an interrupted run, too", "[core]") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
