@@ -37,16 +37,14 @@ float rate_of(const Config& config, float common) {
 NestedPlan::NestedPlan(Plan& plan)
     : plan_(plan),
       outer_(plan.layer_),
-      outer_rate_(std::exchange(plan.common_rate_, outer_.rate)),
-      has_outer_frozen_weights_(std::exchange(plan.has_common_frozen_weights_, outer_.has_frozen_weights)),
+      outer_rates_(std::exchange(plan.common_rates_, outer_.rates)),
       scratch_begin_(plan.scratch_position_),
       scratch_end_(scratch_begin_) {}
 
 NestedPlan::~NestedPlan() {
   plan_.set_scratch_position(std::max(scratch_end_, plan_.scratch_position_));
   plan_.layer_ = outer_;
-  plan_.common_rate_ = outer_rate_;
-  plan_.has_common_frozen_weights_ = has_outer_frozen_weights_;
+  plan_.common_rates_ = outer_rates_;
 }
 
 void NestedPlan::begin_layer(const Config* config, const std::string& type, const std::string& declared) {
@@ -56,11 +54,12 @@ void NestedPlan::begin_layer(const Config* config, const std::string& type, cons
   Plan::Current& layer = plan_.layer_;
   layer = {.name = declared.empty() ? type + std::to_string(++plan_.counts_[type]) : declared};
   if (config && config->has("init")) layer.init = config->at("init");
-  layer.rate = config ? rate_of(*config, plan_.common_rate_) : plan_.common_rate_;
-  layer.adapter_rate = config && config->has("lr") ? factor_of(*config) : layer.rate > 0 ? layer.rate : 1;
-  layer.has_frozen_weights = config && config->has("frozen") ? config->is_word("frozen", "weights")
-                                                             : plan_.has_common_frozen_weights_;
-  if (plan_.names_.insert(layer.name).second) return;
+  Plan::Rates& rates = layer.rates;
+  rates = plan_.common_rates_;
+  if (config) rates.rate = rate_of(*config, rates.rate);
+  if (config && config->has("frozen")) rates.has_frozen_weights = config->is_word("frozen", "weights");
+  layer.adapter_rate = config && config->has("lr") ? factor_of(*config) : rates.rate > 0 ? rates.rate : 1;
+  if (plan_.rates_.emplace(layer.name, rates).second) return;
   const std::string what = "two layers are named " + in_quotes(layer.name);
   if (config) config->fail("name", what, "layers without a name are numbered by type: conv1, conv2");
   throw Error(ExitCode::usage, what);

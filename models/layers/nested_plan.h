@@ -43,8 +43,7 @@ class NestedPlan {
  private:
   Plan& plan_;
   Plan::Current outer_;
-  float outer_rate_;
-  bool has_outer_frozen_weights_;
+  Plan::Rates outer_rates_;
   std::int64_t scratch_begin_, scratch_end_;
   std::size_t first_parameter_ = 0;
 };

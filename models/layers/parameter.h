@@ -16,7 +16,7 @@ namespace trainer {
 struct Parameter {
   std::string name;        ///< "weight"; the plan prefixes the layer's name: "conv1.weight"
   Shape shape;             ///< in memory; of a shard, the part of this rank
-  std::string layer = {};  ///< that it belongs to; empty before the plan sets it: the one being set up
+  std::string layer = {};  ///< its layer; the plan sets an empty one to the layer being set up
   FileLayout layout = FileLayout::as_in_memory;
   bool is_weight = true;                 ///< false: biases and norms, which `decay: weights` spares
   float constant = 0;                    ///< initial value when not a weight

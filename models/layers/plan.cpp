@@ -18,18 +18,15 @@ std::int64_t aligned(std::int64_t floats) { return (floats + kAlignment - 1) / k
 
 ParameterId Plan::parameter(Parameter parameter) {
   const bool is_bias = parameter.name.find("bias") != std::string::npos;
-  const bool is_of_other_layer = !parameter.layer.empty();
-  if (!is_of_other_layer) parameter.layer = layer_.name;
+  const Rates& rates = parameter.layer.empty() ? layer_.rates : rates_.at(parameter.layer);
+  if (parameter.layer.empty()) parameter.layer = layer_.name;
   parameter.name = parameter.layer + "." + parameter.name;
   parameter.offset = parameter_end_;
   const bool is_adapter = parameter.adapter != Parameter::Adapter::none;
   if (parameter.is_weight && !is_adapter) parameter.init = layer_.init;
-  parameter.rate = is_adapter                                                       ? layer_.adapter_rate
-                   : parameter.is_frozen || (layer_.has_frozen_weights && !is_bias) ? 0
-                                                                                    : layer_.rate;
-  if (is_of_other_layer)
-    for (const Parameter& other : parameters_)
-      if (other.layer == parameter.layer) parameter.rate = other.rate;
+  parameter.rate = is_adapter                                                      ? layer_.adapter_rate
+                   : parameter.is_frozen || (rates.has_frozen_weights && !is_bias) ? 0
+                                                                                   : rates.rate;
   parameter_end_ = after(parameter_end_, parameter.shape.size());
   parameters_.push_back(std::move(parameter));
   return {static_cast<int>(parameters_.size()) - 1};

@@ -110,13 +110,16 @@ class Plan {
     bool reads_x = true, reads_y = true, in_place = false, view = false, acquires_parts = false;
   };
   /// The layer being set up.
+  struct Rates {
+    float rate = 1;                   ///< factor of the learning rate
+    bool has_frozen_weights = false;  ///< only biases learn
+  };
   struct Current {
     std::string name;
     std::optional<Config> init;
-    float rate = 1;                   ///< factor of the learning rate
-    float adapter_rate = 1;           ///< the same for an adapter
-    bool has_frozen_weights = false;  ///< only biases learn
-    std::vector<Range> shared = {};   ///< parameters of earlier layers
+    Rates rates = {};
+    float adapter_rate = 1;          ///< `rates.rate` for an adapter
+    std::vector<Range> shared = {};  ///< parameters of earlier layers
     std::vector<StoredActivation> activations = {};
     Traits traits;
   };
@@ -165,10 +168,9 @@ class Plan {
   std::int64_t recomputed_position_ = 0, recomputed_end_ = 0;
   bool recomputes_ = false;
   std::map<std::string, int> counts_;
-  std::set<std::string> names_;
+  std::map<std::string, Rates> rates_;  ///< of each layer, by its name
   Current layer_;
-  float common_rate_ = 1;  ///< of layers that have none of their own
-  bool has_common_frozen_weights_ = false;
+  Rates common_rates_ = {};  ///< of layers that have none of their own
 };
 
 }  // namespace trainer

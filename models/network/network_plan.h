@@ -26,7 +26,7 @@ class NetworkPlan final : public Plan {
   /// Before setup: activations are stored as bfloat16 from forward to backward.
   void store_bfloat16() { stores_bfloat16_ = true; }
   /// Before setup: freezes layers without `frozen`, `lr` or an adapter.
-  void freeze() { layer_.rate = 0; }
+  void freeze() { layer_.rates.rate = 0; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Adapter>& adapters() const { return adapters_; }
   /// The size of the flat buffer of all parameters.

@@ -173,6 +173,19 @@ TEST_CASE("frozen weights stay, and biases beside them learn", "[training]") {
   }
 }
 
+TEST_CASE("biases beside frozen weights learn wherever their layer is partitioned", "[training]") {
+  const Work work{
+      "[{dense: {units: 20, activation: tanh}}, {dense: {units: 17, activation: relu, frozen: weights}}, "
+      "{dense: 10}]",
+      std::string(kSgd) + ", evaluate: never, exact: true, steps: 3"};
+  const auto alone = solo();
+  const Run reference = train(*alone, {}, work);
+  for (const Placement& placement : placements(test_world().size())) {
+    INFO(text(placement));
+    check_same_bits(train(test_world(), placement, work), reference);
+  }
+}
+
 TEST_CASE("a first convolution is whitened by the training images, wherever a run is computed",
           "[training]") {
   const Work work{"[{conv: {filters: 6, kernel: 2, init: whitening, frozen: weights}}, relu, {dense: 10}]",
