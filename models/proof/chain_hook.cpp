@@ -53,6 +53,7 @@ ChainHook::ChainHook(TrainingParts& parts, const Observers& observers, const std
     input_rows_.resize(rows);
     target_rows_.resize(rows);
   }
+  waiting_.reserve(kMostWaiting);
   parts_.batch.watch(*this);
 }
 
@@ -173,20 +174,21 @@ void ChainHook::link(Progress& run) {
 }
 
 void ChainHook::link_records() {
+  const bool is_first_rank = parts_.session.mesh().world().rank() == 0;
   lines_.clear();
   for (ChainRecord& record : waiting_) {
     record.link(value_);
     value_ = record.value;
-    if (!lines_.empty()) lines_ += '\n';
-    append_line(lines_, record);
-  }
-  if (listener_) {
-    if (!waiting_.empty() && parts_.session.mesh().world().rank() == 0)
-      listener_->on_record(waiting_.back(), items_);
-  } else if (!lines_.empty()) {
-    observers_.notify([&](Observer& observer) { observer.on_chain(lines_); });
+    if (!is_first_rank) continue;
+    if (listener_) {
+      listener_->on_record(record, items_);
+    } else {
+      if (!lines_.empty()) lines_ += '\n';
+      append_line(lines_, record);
+    }
   }
   waiting_.clear();
+  if (!lines_.empty()) observers_.notify([&](Observer& observer) { observer.on_chain(lines_); });
 }
 
 }  // namespace trainer

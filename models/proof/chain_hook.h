@@ -29,7 +29,8 @@ class ChainListener {
 };
 
 /// `train.chain`: hashes of batch, gradients and weights of each step in a chain of SHA-256 values, which are
-/// the same on every placement. Observers get its lines; Progress keeps its value. Exact mode only.
+/// the same on every placement. Observers get its lines, many at once; a checkpoint holds its value. Exact
+/// mode only.
 class ChainHook final : public Hook, public RowWatch {
  public:
   /// `value`: of a run that resumes, else empty. `listener`: may be null on all ranks.
@@ -73,7 +74,7 @@ class ChainHook final : public Hook, public RowWatch {
   ChainListener* listener_;
   std::optional<Sha256Digest> value_;
   ChainRecord record_;
-  std::vector<ChainRecord> waiting_;  ///< not linked yet: many at once, while caches hold the code
+  std::vector<ChainRecord> waiting_;  ///< not linked yet
   std::string lines_;                 ///< of these
   std::vector<Worker> workers_;
   std::vector<PlaceFactors> row_factors_;

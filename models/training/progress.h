@@ -36,7 +36,7 @@ struct Progress {
   bool best = false;                 ///< that evaluation is the best one so far
   std::int64_t best_step = 0;
   RunResult result;
-  std::optional<Sha256Digest> chain;               ///< of train.chain: the chain value after `step`
+  std::optional<Sha256Digest> chain;  ///< of train.chain: after `step` before a checkpoint and at the end
   Clock::duration longest_step{}, longest_save{};  ///< 0: never measured
 
   bool is_done() const { return step >= total_steps || result.stopped; }

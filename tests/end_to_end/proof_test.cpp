@@ -157,6 +157,19 @@ TEST_CASE("a bundle is verified without its run, and a file that was changed in 
   CHECK(changed.err.find("error: a-bundle/command.txt: its SHA-256 is not that of the bundle\n") == 0);
 }
 
+TEST_CASE("the chain of a run that diverges has all steps before", "[proof]") {
+  const SmallRun run;
+  std::vector<std::string> words{"a.yaml", "-o", "a", "-s", "train.optimizer.sgd.lr=1e15"};
+  words.insert(words.end(), kChained.begin(), kChained.end());
+  const ProgramResult result = run.trainer(words);
+  REQUIRE(result.code == 5);
+  const std::string chain = read_text(run.path("a/chain.jsonl"));
+  const int steps = occurrences(chain, "\n") - 1;
+  INFO(result.err);
+  CHECK(steps > 0);
+  CHECK(result.err.find("step " + std::to_string(steps + 1)) != std::string::npos);
+}
+
 TEST_CASE("a chain needs exact mode, and a replay a run that repeats", "[proof]") {
   const SmallRun run;
   const ProgramResult inexact = run.trainer({"a.yaml", "-s", "train.chain=true"});

@@ -48,12 +48,14 @@ TEST_CASE("the chain of every optimizer has the same lines wherever a run is com
 }
 
 TEST_CASE("the chain of a run that resumes continues as if it had not stopped", "[training]") {
-  const std::string settings = std::string(kSgd) + ", exact: true, chain: true, virtual_workers: 7, epochs: ";
+  const std::string settings = std::string(kSgd) + ", exact: true, chain: true, virtual_workers: 7, steps: ";
   const Placement placement{.data = test_world().size()};
-  const Run whole = train(test_world(), placement, {kMlp, settings + "2"});
-  const Run half = train(test_world(), placement, {kMlp, settings + "1"});
-  const Run rest = train(test_world(), placement, {kMlp, settings + "2", "", 0, &half.end});
+  // Lines are written 200 at a time.
+  const Run whole = train(test_world(), placement, {kMlp, settings + "420"});
+  const Run half = train(test_world(), placement, {kMlp, settings + "210"});
+  const Run rest = train(test_world(), placement, {kMlp, settings + "420", "", 0, &half.end});
   if (test_world().rank() != 0) return;
+  CHECK(whole.chain.size() == 421);
   std::vector<std::string> joined = half.chain;
   joined.insert(joined.end(), rest.chain.begin(), rest.chain.end());
   CHECK(joined == whole.chain);
