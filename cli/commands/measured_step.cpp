@@ -55,7 +55,7 @@ class StepTimer final : public Observer {
                       .backward = (1 - forward_share) * work,
                       .sums = part(sum.communication()) / micro_batches,
                       .update = part(sum.update),
-                      .deviation = relative_deviation(seconds)},
+                      .deviation = deviation(seconds) / median},
             .low = totals[count / 4] / median,
             .high = totals[count - 1 - count / 4] / median,
             .steps = static_cast<int>(seconds.size())};

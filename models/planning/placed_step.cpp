@@ -235,7 +235,7 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
   StepWork work{.data = times.data / (splits_rows ? step.ranks.mesh().model().size() : 1),
                 .sums = times.sums,
                 .update = times.update,
-                .slowest = 1 + expected_maximum(times.processes) * times.deviation,
+                .slowest_ratio = 1 + expected_maximum(times.processes) * times.deviation,
                 .gradient_bytes = value_bytes * (encodes(step, cost) ? times.gradient_code_ratio : 1),
                 .parameter_bytes = value_bytes * (encodes(step, cost) ? kUniformCodeRatio : 1),
                 .micro_batches = step.micro_batches,

@@ -169,8 +169,11 @@ StepTime step_of_equals(const StepWork& work, const LinkCost& cost) {
 }
 
 StepWork of_slowest(StepWork work) {
-  for (StepWork::Layer& layer : work.layers) layer.forward *= work.slowest, layer.backward *= work.slowest;
-  for (double* const part : {&work.data, &work.sums, &work.update}) *part *= work.slowest;
+  for (StepWork::Layer& layer : work.layers) {
+    layer.forward *= work.slowest_ratio;
+    layer.backward *= work.slowest_ratio;
+  }
+  for (double* const part : {&work.data, &work.sums, &work.update}) *part *= work.slowest_ratio;
   return work;
 }
 
@@ -180,7 +183,7 @@ double StepTime::hidden() const { return wire > 0 ? std::clamp(1 - (reduce + pub
 
 StepTime predict_step(const StepWork& work, const LinkCost& cost) {
   StepTime time = step_of_equals(work, cost);
-  if (work.slowest > 1)
+  if (work.slowest_ratio > 1)
     time.slowest = std::max(0.0, step_of_equals(of_slowest(work), cost).total() - time.total());
   return time;
 }

@@ -20,10 +20,10 @@ struct StepWork {
     int sum_nodes = 1;  ///< that take part in them
   };
   std::vector<Layer> layers;
-  double data = 0;     ///< samples of a micro-batch, before forward
-  double sums = 0;     ///< after backward: the sums within a node
-  double update = 0;   ///< of the optimizer shard
-  double slowest = 1;  ///< the computing of the slowest of all ranks, over that of a rank
+  double data = 0;           ///< samples of a micro-batch, before forward
+  double sums = 0;           ///< after backward: the sums within a node
+  double update = 0;         ///< of the optimizer shard
+  double slowest_ratio = 1;  ///< the computing of the slowest of all ranks, over that of a rank
   /// Floats of the flat buffer, exchanged together.
   struct Bucket {
     std::int64_t first = 0, last = 0;

@@ -144,7 +144,7 @@ TEST_CASE("messages take at most every second moment from computing", "[planning
 TEST_CASE("a step takes as long as its slowest rank computes, where messages hide none of it", "[planning]") {
   StepWork work = four_layers(1);
   CHECK(predict_step(work, link(1e9)).slowest == 0);
-  work.slowest = 1.1;
+  work.slowest_ratio = 1.1;
   const StepTime alone = predict_step(work, link(1e9));
   CHECK(alone.computing == Approx(kComputing));
   CHECK(alone.slowest == Approx(0.1 * kComputing));
@@ -154,7 +154,7 @@ TEST_CASE("a step takes as long as its slowest rank computes, where messages hid
 
 TEST_CASE("a step waits once for the slowest rank, however many sums its layers have", "[planning]") {
   StepWork work = four_layers(2);
-  work.slowest = 1.1;
+  work.slowest_ratio = 1.1;
   for (StepWork::Layer& layer : work.layers) layer.forward_sums.assign(10, 1e3);
   CHECK(predict_step(work, link(1e12)).slowest == Approx(0.1 * kComputing).epsilon(0.05));
 }
@@ -163,7 +163,7 @@ TEST_CASE("a link that is busy with gradients and parameters hides the wait for 
           "[planning]") {
   StepWork work = four_layers(2);
   const StepTime equal = predict_step(work, link(1e8));
-  work.slowest = 1.1;
+  work.slowest_ratio = 1.1;
   const StepTime time = predict_step(work, link(1e8));
   CHECK(time.total() == Approx(equal.total() + time.slowest));
   // A bucket takes 20 ms of the link. It is free during the update, forward of the last layer, whose
