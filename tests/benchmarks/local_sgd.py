@@ -1,10 +1,10 @@
 """Trains synchronously and by local SGD: what is learnt on one rank, bytes, time and weak efficiency of a step on several hosts.
 
-Usage: local_sgd.py NETLAB TRAINER DATA [--workload NAME] [--hosts N] [--share PERCENT] [--pairs N] [--rate R] [--delay D] [--processor NAME] [--commit NAME]
+Usage: local_sgd.py NETLAB TRAINER DATA [--workload NAME] [--speeds] [--hosts N] [--share PERCENT] [--pairs N] [--rate R] [--delay D] [--processor NAME] [--commit NAME]
 NETLAB makes hosts out of network namespaces of this machine, so root is needed, and all hosts share its cores; `share` is the percentage of
 a core that each may use. DATA is a folder with the files of the workload's data set. Prints CSV. Bytes are those that the first host sends in a
 step, with the headers of TCP; speed is that of the rounds or steps after the first, one thread a host. Local runs have the same
-weights on any number of hosts, so what is learnt is measured on one rank. Efficiency: the speed over the sum of the speeds of as many
+weights on any number of hosts, so what is learnt is measured on one rank, or not at all with --speeds. Efficiency: the speed over the sum of the speeds of as many
 hosts, each of which trains by itself with its share of the batch and of the virtual workers. They run at once, so that hosts together
 and alone share the cores of this machine in the same way. Speed and efficiency are medians of pairs of runs that take turns.
 """
@@ -26,6 +26,7 @@ root = pathlib.Path(__file__).resolve().parent.parent.parent
 
 @dataclass
 class Workload:
+    config: str
     length: str           # of the run that learns: the config's
     split: str            # of the evaluation that counts
     quality: callable     # of its line
@@ -41,13 +42,13 @@ def nesterov(momentum):
 
 
 WORKLOADS = {
-    'mnist-small': Workload('5 epochs', 'test', lambda line: f"{100 * line['accuracy']:.2f} %", 128, 8, 400, {
+    'mnist-small': Workload('mnist-small', '5 epochs', 'test', lambda line: f"{100 * line['accuracy']:.2f} %", 128, 8, 400, {
         'synchronous': None,
         'local, 10 steps, average': 'steps: 10, outer: average',
         'local, 100 steps, average': 'steps: 100, outer: average',
         'local, 100 steps, nesterov 0.7, 0.5': 'steps: 100, ' + nesterov(0.5),
         'local, 10 steps, nesterov 0.7, 0.5': 'steps: 10, ' + nesterov(0.5)}),
-    'gpt-small': Workload('2,000 steps', 'valid', lambda line: f"{line['loss']:.3f}", 32, 4, 500, {
+    'gpt-small': Workload('gpt-small', '2,000 steps', 'valid', lambda line: f"{line['loss']:.3f}", 32, 4, 500, {
         'synchronous': None,
         'local, 125 steps, average': 'steps: 125, outer: average',
         'local, 125 steps, nesterov 0.7, 0.5': 'steps: 125, ' + nesterov(0.5),
@@ -55,6 +56,10 @@ WORKLOADS = {
         'local, 25 steps, average, one_bit': 'steps: 25, outer: average'}, {
         'local, 60 steps, average, bf16': ['train.compression=bf16'],
         'local, 25 steps, average, one_bit': ['train.compression=one_bit']}),
+    'gpt-small, batch 128': Workload('gpt-small', '2,000 steps', 'valid', lambda line: f"{line['loss']:.3f}", 128, 4, 55, {
+        'synchronous': None,
+        'local, 11 steps, average, one_bit': 'steps: 11, outer: average'}, {
+        'local, 11 steps, average, one_bit': ['train.compression=one_bit']}),
 }
 
 
@@ -76,7 +81,7 @@ class Bench:
         batch, workers = (value * hosts // self.options.hosts for value in (self.workload.batch, self.workload.workers))
         local = [] if method is None else [f'train.local={{virtual_workers: {workers}, {method}}}']
         settings = [*local, *self.workload.settings.get(name, []), f'data.path={self.options.data}', f'train.batch={batch}', *overrides]
-        return [self.options.trainer, str(root / 'configs' / f'{self.options.workload}.yaml'), '-q', '-o', folder,
+        return [self.options.trainer, str(root / 'configs' / f'{self.workload.config}.yaml'), '-q', '-o', folder,
                 *(word for setting in settings for word in ('-s', setting))]
 
     def learnt(self, name):
@@ -129,6 +134,7 @@ def main():
     parser.add_argument('trainer', type=os.path.abspath)
     parser.add_argument('data', type=os.path.abspath)
     parser.add_argument('--workload', choices=WORKLOADS, default='mnist-small')
+    parser.add_argument('--speeds', action='store_true', help='learn nothing')
     parser.add_argument('--hosts', type=int, default=4)
     parser.add_argument('--share', type=int, default=45)
     parser.add_argument('--pairs', type=int, default=3)
@@ -149,7 +155,7 @@ def main():
             size = statistics.median(size for (size, _), _ in pairs)
             speed = statistics.median(speed for (_, speed), _ in pairs)
             efficiency = statistics.median(speed / alone for (_, speed), alone in pairs)
-            table.writerow([*about.values(), name, bench.learnt(name), f'{size:.0f}', f'{speed:.0f}', f'{efficiency:.3f}'])
+            table.writerow([*about.values(), name, '-' if options.speeds else bench.learnt(name), f'{size:.0f}', f'{speed:.0f}', f'{efficiency:.3f}'])
             sys.stdout.flush()
     finally:
         bench.call(options.netlab, 'down')
