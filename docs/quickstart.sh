@@ -46,7 +46,7 @@ install_packages() {
     command -v sudo >/dev/null || fail "packages are missing, and neither root nor sudo is there to install them:$missing"
     sudo -v || fail "sudo does not let you install packages; not installed:$missing"
   fi
-  report "installing packages:$missing"
+  report "installing packages (see build/packages.log):$missing"
   quietly build/packages.log $as_root env DEBIAN_FRONTEND=noninteractive apt-get update
   # Unquoted on purpose: a list of names, and sudo or nothing.
   quietly build/packages.log $as_root env DEBIAN_FRONTEND=noninteractive \

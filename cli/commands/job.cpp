@@ -21,7 +21,7 @@ void Job::warn(std::string_view text) const {
 void require_one_process(const Job& job) {
   if (job.world.size() > 1)
     throw Error(ExitCode::ranks, fmt::format("{} is for one process", name_of(job.arguments.verb)),
-                "start it without mpirun");
+                "start it without a launcher");
 }
 
 }  // namespace trainer

@@ -173,9 +173,10 @@ void time_command(const Job& job) {
     run_collectively(job.world, [&] {
       if (job.world.rank() == 0) write_file(arguments.engines, engines->table().text(cpu_name()));
     });
-    job.print(head + engines->text() +
-              fmt::format("\nus of a call, the shortest of {} with each engine, on rank 0\nwritten to {}\n",
-                          counted(arguments.steps / 2, "step"), arguments.engines));
+    job.print(
+        head + engines->text() +
+        fmt::format("\nus of a call, the shortest of {} or more with each engine, on rank 0\nwritten to {}\n",
+                    counted(arguments.steps / 2, "step"), arguments.engines));
     return;
   }
   std::optional<StepTrace> trace;

@@ -234,7 +234,7 @@ std::unique_ptr<StepTrace> profile_of(const Job& job, const Config& root, Traini
   return trace;
 }
 
-/// What the user should know before the first step.
+/// Warnings and notes before the first step.
 void print_notes(const Job& job, const OpenRun& run, const TrainingRun& training, const RunStart& start,
                  bool is_rollback) {
   const Arguments& arguments = job.arguments;
@@ -252,7 +252,7 @@ void print_notes(const Job& job, const OpenRun& run, const TrainingRun& training
       job.warn(warning_text(mistake) + "\n\n");
 }
 
-/// The header of a run, or what else of it the user has to see; on world rank 0.
+/// Prints the header; without one, the notice of the data. World rank 0 only.
 void show_header(const Job& job, const CpuAffinity& affinity, const Session& session,
                  const TrainingRun& training, const std::string& path) {
   const Arguments& arguments = job.arguments;
@@ -263,12 +263,14 @@ void show_header(const Job& job, const CpuAffinity& affinity, const Session& ses
     job.warn("note: " + session.data().notice + "\n");
 }
 
-/// After a divergence, for which `what` stands. `directory`: on world rank 0. `again`: the run began by one.
+/// The rollback after a divergence with the message `what`. `directory`: on world rank 0. `is_rollback`: this
+/// run began with one.
 Rollback next_rollback(const Session& session, const TrainingRun& training,
-                       const std::optional<RunDirectory>& directory, bool again, const std::string& what) {
+                       const std::optional<RunDirectory>& directory, bool is_rollback,
+                       const std::string& what) {
   const RollbackSettings& settings = *session.settings().rollback;
   const int count = training.rollbacks() + 1;
-  return {.from = directory ? return_point(*directory, training.facts().first_step, again) : "",
+  return {.from = directory ? return_point(*directory, training.facts().first_step, is_rollback) : "",
           .count = count,
           .of = settings.times,
           .factor = std::pow(settings.factor, count),
@@ -338,7 +340,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart start, LivePage
   if (directory) {
     const std::string path = directory->path().string();
     if (live != nullptr) live->show(path);
-    // Above a rollback, header and heading of the table stand already.
+    // A rollback continues the table of the run, below its header.
     if (!rollback) show_header(job, work.affinity, session, training, path);
     progress = make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(),
                              path, !rollback);

@@ -36,11 +36,9 @@ std::string model_text(const Session& session) {
   for (const Parameter& parameter : parameters) {
     if (parameter.rate > 0) continue;
     frozen += parameter.whole_shape().size();
-    const std::string layer = parameter.name.substr(0, parameter.name.rfind('.'));
-    const bool has_others = std::ranges::any_of(parameters, [&](const Parameter& other) {
-      return other.rate > 0 && other.name.starts_with(layer + ".");
-    });
-    const std::string& name = has_others ? parameter.name : layer;
+    const bool has_others = std::ranges::any_of(
+        parameters, [&](const Parameter& other) { return other.rate > 0 && other.layer == parameter.layer; });
+    const std::string& name = has_others ? parameter.name : parameter.layer;
     if (names.empty() || names.back() != name) names.push_back(name);
   }
   const std::int64_t all = session.parameter_count();

@@ -29,9 +29,9 @@ std::string kernel_img(const NamedTensor& weights, std::int64_t number) {
   const auto own = all.subspan(static_cast<std::size_t>(number * channels * plane),
                                static_cast<std::size_t>(shown * plane));
   if (!std::ranges::all_of(own, [](float weight) { return std::isfinite(weight); })) return "";
-  const auto [low, high] = std::ranges::minmax(own);
-  constexpr float kWhite = 255;
-  const float scale = high > low ? kWhite / (high - low) : 0;
+  constexpr double kWhite = 255;
+  const auto [least, most] = std::ranges::minmax(own);
+  const double low = least, range = static_cast<double>(most) - low, scale = range > 0 ? kWhite / range : 0;
   Image image{.height = height, .width = width, .channels = static_cast<int>(shown), .pixels = {}};
   for (std::int64_t i = 0; i < plane; ++i)
     for (std::int64_t channel = 0; channel < shown; ++channel)

@@ -14,7 +14,7 @@ namespace trainer {
 namespace {
 
 constexpr double kMostPoints = 100'000;
-constexpr double kLargestWhole = (1LL << 53) - 1;  // up to here a double counts by 1
+constexpr double kLargestWhole = (1LL << 53) - 1;  // a double holds each whole number up to here
 
 [[noreturn]] void fail(const std::string& setting, std::string what, std::string help) {
   throw Error(ExitCode::usage,

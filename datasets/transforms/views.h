@@ -10,9 +10,8 @@ namespace trainer {
 
 /// Mirrors an image left to right.
 void mirror(float* image, const ImageExtents& extents);
-/// Moves an image up and to the left by so many pixels, fewer than it has; where it has one, by 0. The edges
-/// show its mirror image.
-/// `scratch` has extents.size() floats.
+/// Moves an image up and to the left by so many pixels, fewer than its extents; an extent of one pixel does
+/// not move. The edges show its mirror image. `scratch` has extents.size() floats.
 void shift_reflected(float* image, const ImageExtents& extents, std::int64_t up, std::int64_t left,
                      std::span<float> scratch);
 

@@ -22,8 +22,8 @@ struct Setting {
     duration,   ///< {epochs: n} or {steps: n}
     durations,  ///< {epochs: [n, ...]} or {steps: [n, ...]}
     family,     ///< one member of the family `family_name`: a text, or a map with one key
-    list,       ///< of the setting in `nested`
-    section,    ///< a map with the keys in `nested`; an only key "*" stands for any
+    list,       ///< `nested` has the setting of its elements
+    section,    ///< a map with the keys in `nested`; a single key "*" stands for any
     either      ///< the first setting in `nested` whose form fits
   };
 

@@ -118,29 +118,32 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
   const Shape output = scored_output(root.at("model"), network_->output(), data_.train->positions());
   make_loss(root, output);
   make_metrics(root, output);
+  if (!is_share())
+    check_early_stopping(root.at("train"), settings_, metric_facts(),
+                         evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
 }
 
 void Session::make_loss(const Config& root, const Shape& output) {
   const Config model = root.at("model");
-  const Dataset& train = *data_.train;
+  const Dataset& samples = *data_.train;
   const Shape& all = network_->output();
   loss_ = Registry<Loss>::make(model.at("loss"));
   check_targets(root, data_, *loss_, output);
-  loss_->setup(output, train.classes());
+  loss_->setup(output, samples.classes());
   if (!data_.class_counts.empty()) loss_->use_class_counts(data_.class_counts);
-  if (train.classes() == 0 && !loss_->takes(all, train.target()))
+  if (samples.classes() == 0 && !loss_->takes(all, samples.target()))
     model.fail("loss",
                fmt::format("the model gives {} outputs a sample, but its target is {}",
-                           channels_first_text(all), channels_first_text(train.target())),
-               train.target().rank() == 1
-                   ? fmt::format("make the last layer `dense: {}`", train.target().size())
+                           channels_first_text(all), channels_first_text(samples.target())),
+               samples.target().rank() == 1
+                   ? fmt::format("make the last layer `dense: {}`", samples.target().size())
                    : "");
   if (!data_.scaled.empty() && loss_->link() != Link::identity)
     root.at("data").fail(
         "normalize_targets",
         fmt::format("{} compares probabilities with targets from 0 to 1", model.at("loss").type()),
         "`mse` or `huber`, or without normalize_targets");
-  if (train.has_lengths() && train.positions() == 0 && all.rank() > 1 && all[0] > 1 &&
+  if (samples.has_lengths() && samples.positions() == 0 && all.rank() > 1 && all[0] > 1 &&
       !loss_->knows_lengths())
     model.fail(
         "loss",
@@ -164,9 +167,6 @@ void Session::make_metrics(const Config& root, const Shape& output) {
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is listed twice");
   }
-  if (!is_share())
-    check_early_stopping(train, settings_, metric_facts(),
-                         evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
   if (metric_sums() > kMaxMetricSums)
     train.fail("metrics",
                fmt::format("metrics add up {} values in every step; checkpoints keep {} at most",

@@ -86,8 +86,9 @@ class Session {
           ThreadPool& pool);
   /// Error(usage) when a layer keeps its state between batches and the run does not allow it.
   void check_streams(const Config& root) const;
-  // `output`: the shape that is compared with one label. Error(usage) when the data or it does not fit:
+  /// `output`: the shape that one label is compared with. Error(usage) if `output` or the data does not fit.
   void make_loss(const Config& root, const Shape& output);
+  /// The same.
   void make_metrics(const Config& root, const Shape& output);
 
   TrainSettings settings_;

@@ -120,7 +120,8 @@ TEST_CASE("a plan of a search without its spaces is damaged, and a report made i
   CHECK(read_text(run.path("here/report.html")).find("<h1>here</h1>") != std::string::npos);
   const std::string plan = read_text(run.path("here/plan.json"));
   const std::size_t begin = plan.find("\"spaces\": [") + 11;
-  write_text(run.path("here/plan.json"), std::string(plan).replace(begin, plan.find(']', begin) - begin, ""));
+  write_text(run.path("here/plan.json"),
+             std::string(plan).replace(begin, plan.find("\n ]", begin) - begin, ""));
   const ProgramResult damaged = run.trainer({"sweep", "here"});
   CHECK(damaged.code == 2);
   CHECK(damaged.err.find("error: here/plan.json is damaged") == 0);

@@ -70,9 +70,11 @@ TEST_CASE("values stay within their range, in few digits, and a log range has as
   CHECK(values.size() > 300);
 }
 
-TEST_CASE("whole numbers that are no doubles have no space", "[search]") {
+TEST_CASE("the bounds of int end within 2^53", "[search]") {
   CHECK(space("seed=int(9007199254740989,9007199254740991)").points().back() == "9007199254740991");
   CHECK(mistake("seed=int(9007199254740990,9007199254740992)") ==
+        "the bounds of int must be from -9007199254740991 to 9007199254740991");
+  CHECK(mistake("seed=int(-9007199254740992,0)") ==
         "the bounds of int must be from -9007199254740991 to 9007199254740991");
 }
 
