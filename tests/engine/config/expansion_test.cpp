@@ -177,7 +177,7 @@ TEST_CASE("a value of the wrong size that the data gives is reported at the key 
   CHECK_THROWS_WITH(empty.define("classes", "0"), Catch::Contains("`units` must be at least 1, got 0"));
 }
 
-TEST_CASE("numbers beside one that the data gives are read and checked at once", "[config]") {
+TEST_CASE("integers beside one that the data gives are read and checked at once", "[config]") {
   const std::string layer = "[{conv: {filters: 1, kernel: [$classes, $k]}}]";
   ConfigTree tree = layers_of(layer, "vars: {k: 3}\n");
   tree.define("classes", "2");
