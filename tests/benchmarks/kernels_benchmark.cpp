@@ -176,6 +176,7 @@ int main(int argc, char** argv) {
   measure_dense(128, 1024, 1024);
   measure_dense(32, 1024, 1024);
   measure_dense(768, 128, 512);
+  measure_gemm(Transpose::yes, Transpose::no, 128, 512, 3200);
   measure_gemm(Transpose::no, Transpose::no, 1024, 1024, 1024);
   if (argc > 1 && std::string_view(argv[1]) == "products") return 0;
   measure_convolution("1 to 16 5x5 at 28", 128, {28, 28, 1, 16, 5, 5});

@@ -231,8 +231,8 @@ NarrowRow narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t bord
   constexpr int kMore = KERNEL_REGISTERS == 32 ? 1 : 2;  // times the pieces
   if (width == 16 && taps == 3 && border == 1) return narrow_row<16 / kMore, kMore, 3, 1>();
   if (width == 32 && taps == 3 && border == 1) return narrow_row<16 / kMore, 2 * kMore, 3, 1>();
-  if (width == 8 && taps == 5 && border == 4) return narrow_row<12 / kMore, kMore, 5, 4>();
-  if (width == 10 && taps == 5 && border == 4) return narrow_row<14 / kMore, kMore, 5, 4>();
+  if (width == 8 && taps == 5 && border == 4) return narrow_row<12, 1, 5, 4>();
+  if (width == 10 && taps == 5 && border == 4) return narrow_row<14, 1, 5, 4>();
   if (width == 28 && taps == 5 && border == 0)
     return narrow_row < KERNEL_REGISTERS == 32 ? 24 : 8, 2 * kMore - 1, 5, 0 > ();
   if (width == 32 && taps == 5 && border == 0) return narrow_row<14 / kMore, 2 * kMore, 5, 0>();
@@ -241,9 +241,11 @@ NarrowRow narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t bord
 
 bool has_narrow(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border, bool portable) {
   const NarrowRow row = narrow_row_of(x_width, tap_columns, border);
-  // Pieces have too few sums to be fast; so has a row whose sums wait longer than those of floats.
+  // A row of few sums waits for those of pairs, which take longer than those of floats.
   if (kPairsOfValues && row.pieces * row.outputs < 12) return false;
-  return row.pieces > 0 && (KERNEL_REGISTERS == 32 || row.pieces == 1 || portable);
+  // With 16 registers pieces pay only where a border is left out.
+  const bool pays = KERNEL_REGISTERS == 32 || row.pieces == 1 || (kLanes == 8 && border > 0);
+  return row.pieces > 0 && (pays || portable);
 }
 
 void correlate_narrow(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,

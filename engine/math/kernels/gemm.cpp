@@ -12,13 +12,13 @@ constexpr int kNarrow = 4;  // columns at most that go to narrow tiles
 // A panel of B stays in the first two caches while all rows of A pass.
 constexpr std::int64_t kDepth = kLanes == 16 && !kPairsOfValues ? 512 : 256;
 // B of this size is in a far cache: panels are packed ahead if A has at least kRowsWorthPacking rows.
-constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = kLanes == 16 ? 33 : 17;
+constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = 33;
 // The same limit if A is not transposed: then B holds weights.
 constexpr std::int64_t kFarWeights = 1 << 14;
 // The columns of a smaller A come from afar only once, when the first panel meets them, unless they are few.
 constexpr std::int64_t kFetchedFloats = 1 << 14;
 // Elsewhere packing costs more than it saves where B lies as packed, or there are few rows ...
-constexpr std::int64_t kDirectRows = 128;
+constexpr std::int64_t kDirectRows = kLanes == 16 ? 128 : 32;
 // ... and where rows of B compete for a few sets of the cache.
 constexpr std::int64_t kDirectRowsPageApart = kLanes == 16 ? 64 : 8;
 // A, contiguous in rows that compete, pays only with the shorter vectors.
@@ -30,6 +30,8 @@ constexpr std::int64_t kPanelFloats = kDepth * kVectors * kLanes;
 // A is packed by tiles once, unless it is too large, or there are too few columns to gain by it. Pairs of
 // bfloat16 come packed.
 constexpr std::int64_t kTiledFloats = kPairsOfValues ? 1 : 1 << 17, kTiledColumns = 512;
+// A larger A comes from the third cache, where the second one is small.
+constexpr std::int64_t kNearFloats = std::int64_t{1} << (kLanes == 16 ? 40 : 16);
 constexpr std::int64_t kPackedRows = kLanes > kRows ? kLanes : kRows;  // at once: whole vectors and tiles
 
 // The other way round: the fewest rows; the most elements of B, since more would come from memory as A
@@ -190,10 +192,12 @@ inline Panel next_panel(std::int64_t left) {
   return {over, 1, true};
 }
 
-/// Parts of k about equal, so that none is short.
-inline std::int64_t equal_depth(std::int64_t k) {
-  const std::int64_t parts = (k + kDepth - 1) / kDepth;
-  return ((k + parts - 1) / parts + kLanes - 1) / kLanes * kLanes;
+inline std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+/// The length, a multiple of `unit`, of parts of about `most` that are equal, so that none is short.
+inline std::int64_t equal_part(std::int64_t whole, std::int64_t most, std::int64_t unit) {
+  const std::int64_t parts = (whole + most - 1) / most;
+  return ((whole + parts - 1) / parts + unit - 1) / unit * unit;
 }
 
 /// C (+)= A B over some of k, for the columns of a panel.
@@ -220,56 +224,6 @@ void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, co
   if (!next.empty()) next.finish();
 }
 
-void multiply(const Product& product, const Rows& a, Packed& memory) {
-  const std::int64_t usual_depth = equal_depth(product.k);
-  const auto depth_at = [&](std::int64_t k) {
-    return product.k - k < usual_depth ? product.k - k : usual_depth;
-  };
-  float* const b_panels = memory.b_panels;
-  float* to = b_panels;
-  const auto packing = [&](std::int64_t column, std::int64_t k) {
-    const Panel panel = next_panel(product.n - column);
-    return Packing(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
-  };
-  const std::int64_t direct_rows = page_apart(product.b.k_step) ? kDirectRowsPageApart : kDirectRows;
-  const std::int64_t far_floats = product.a.k_step == 1 && product.m > direct_rows ? kFarWeights : kFarFloats;
-  const bool far = product.n * product.k >= far_floats && product.m >= kRowsWorthPacking;
-  // With shorter vectors fetching it took longer than it saved.
-  const bool far_c = kLanes == 16 && product.m * product.n > kFarFloats;
-  const std::int64_t floats_of_a = product.m * product.k;
-  const bool fetches_a = !kPairsOfValues && a.tiled == 0 && product.a.step == 1 &&
-                         floats_of_a >= kFetchedFloats && floats_of_a <= kFarFloats;
-  if (far) packing(0, 0).finish();
-  for (std::int64_t column = 0; column < product.n;) {
-    const Panel panel = next_panel(product.n - column);
-    for (std::int64_t k = 0; k < product.k; k += usual_depth) {
-      Columns b{to, panel.width(), panel.columns};
-      Packing next;
-      if (far) {
-        to = to == b_panels ? b_panels + kPanelFloats : b_panels;
-        if (k + usual_depth < product.k)
-          next = packing(column, k + usual_depth);
-        else if (column + panel.columns < product.n)
-          next = packing(column + panel.columns, 0);
-      } else if ((product.m <= direct_rows || product.b.k_step == panel.width()) && product.b.step == 1 &&
-                 panel.columns == panel.width()) {
-        b = {product.b.data + column + k * product.b.k_step, product.b.k_step, panel.columns};
-      } else {
-        pack(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
-      }
-      if (column == 0 && fetches_a) {
-        const Operand of_a = part(product.a, 0, k);
-        for (std::int64_t i = 0; i < depth_at(k); ++i) fetch_line<false, 2>(of_a.data, i * of_a.k_step);
-        next.fetch_lines(of_a.data, 0, of_a.k_step);
-      }
-      multiply_part(panel, product.m, depth_at(k), a.from(k), b,
-                    {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f, k == 0 && far_c}, next,
-                    memory);
-    }
-    column += panel.columns;
-  }
-}
-
 /// A by tiles, if that pays: they read it on and on then, and rows that lie pages apart do not compete.
 Rows tiled(const Product& product, float* a_tiles) {
   const auto& [m, n, k, a, b, beta, c, ldc] = product;
@@ -290,6 +244,103 @@ Rows tiled(const Product& product, float* a_tiles) {
   return rows;
 }
 
+/// Walks over a product: some columns of C, some of k and some rows at a time. k only grows for each of C.
+/// The columns of C stay in the first cache while k passes; if A is larger than the second cache, a part of A
+/// stays there while all columns pass.
+class Walk {
+ public:
+  explicit Walk(const Product& product)
+      : product_(product),
+        usual_depth_(equal_part(product.k, kDepth, kLanes)),
+        near_a_(product.m * product.k <= kNearFloats || product.n <= kVectors * kLanes),
+        usual_rows_(near_a_ ? product.m : equal_part(product.m, kNearFloats / usual_depth_, kPackedRows)) {}
+
+  std::int64_t column = 0, k = 0, row = 0;
+
+  std::int64_t depth() const { return least(product_.k - k, usual_depth_); }
+  std::int64_t rows() const { return least(product_.m - row, usual_rows_); }
+  Panel panel() const { return next_panel(product_.n - column); }
+  /// The part of A that stays in the second cache while all columns pass: all of it, if it is small.
+  bool begins_part_of_a() const { return column == 0 && (k == 0 || !near_a_); }
+  Rows part_of_a(float* tiles) const {
+    return tiled({.m = rows(),
+                  .n = product_.n,
+                  .k = near_a_ ? product_.k : depth(),
+                  .a = part(product_.a, row, k),
+                  .b = product_.b},
+                 tiles);
+  }
+  /// Of that part, what is multiplied now.
+  Rows of_part(const Rows& part_of_a) const { return near_a_ ? part_of_a.from(k) : part_of_a; }
+
+  /// False at the end.
+  bool advance() {
+    if (near_a_) return step(k, usual_depth_, product_.k) || step(column, panel().columns, product_.n);
+    return step(column, panel().columns, product_.n) || step(row, usual_rows_, product_.m) ||
+           step(k, usual_depth_, product_.k);
+  }
+
+ private:
+  static bool step(std::int64_t& at, std::int64_t by, std::int64_t end) {
+    at += by;
+    if (at < end) return true;
+    at = 0;
+    return false;
+  }
+
+  const Product& product_;
+  std::int64_t usual_depth_;
+  bool near_a_;
+  std::int64_t usual_rows_;
+};
+
+void multiply(const Product& product, Packed& memory) {
+  float* const b_panels = memory.b_panels;
+  float* to = b_panels;
+  const auto packing = [&](const Walk& at) {
+    const Panel panel = at.panel();
+    return Packing(part(product.b, at.column, at.k), panel.columns, panel.width(), at.depth(), to);
+  };
+  const std::int64_t direct_rows = page_apart(product.b.k_step) ? kDirectRowsPageApart : kDirectRows;
+  const std::int64_t far_floats = product.a.k_step == 1 && product.m > direct_rows ? kFarWeights : kFarFloats;
+  const bool far = product.n * product.k >= far_floats && product.m >= kRowsWorthPacking;
+  // With shorter vectors fetching it took longer than it saved.
+  const bool far_c = kLanes == 16 && product.m * product.n > kFarFloats;
+  const std::int64_t floats_of_a = product.m * product.k;
+  const bool fetches_a =
+      !kPairsOfValues && product.a.step == 1 && floats_of_a >= kFetchedFloats && floats_of_a <= kFarFloats;
+  Walk at(product);
+  Rows part_of_a;
+  if (far) packing(at).finish();
+  for (bool is_last = false; !is_last;) {
+    const Walk here = at;
+    is_last = !at.advance();
+    const Panel panel = here.panel();
+    Columns b{to, panel.width(), panel.columns};
+    Packing next;
+    if (far) {
+      to = to == b_panels ? b_panels + kPanelFloats : b_panels;
+      if (!is_last) next = packing(at);
+    } else if ((product.m <= direct_rows || product.b.k_step == panel.width()) && product.b.step == 1 &&
+               panel.columns == panel.width()) {
+      b = {product.b.data + here.column + here.k * product.b.k_step, product.b.k_step, panel.columns};
+    } else {
+      pack(part(product.b, here.column, here.k), panel.columns, panel.width(), here.depth(), to);
+    }
+    if (here.begins_part_of_a()) part_of_a = here.part_of_a(memory.a_tiles);
+    const Rows rows = here.of_part(part_of_a);
+    if (here.column == 0 && fetches_a && rows.tiled == 0) {
+      const Operand& of_a = rows.as_is;
+      for (std::int64_t i = 0; i < here.depth(); ++i) fetch_line<false, 2>(of_a.data, i * of_a.k_step);
+      next.fetch_lines(of_a.data, 0, of_a.k_step);
+    }
+    multiply_part(panel, here.rows(), here.depth(), rows, b,
+                  {product.c + here.row * product.ldc + here.column, product.ldc,
+                   here.k == 0 ? product.beta : 1.0f, here.k == 0 && far_c},
+                  next, memory);
+  }
+}
+
 /// Whether B is so much larger than A that transposing what comes out costs less than packing B.
 bool swaps(const Product& product) {
   const auto& [m, n, k, a, b, beta, c, ldc] = product;
@@ -304,13 +355,12 @@ bool swaps(const Product& product) {
 /// The transpose of C, the product of the transposes of B and A, some columns of C at a time.
 void multiply_swapped(const Product& product, Packed& memory) {
   constexpr std::int64_t kWidth = kVectors * kLanes;
-  const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
   for (std::int64_t row = 0; row < product.m; row += kWidth)
     for (std::int64_t column = 0; column < product.n; column += kSwappedAtOnce) {
       const std::int64_t rows = least(kWidth, product.m - row);
       const std::int64_t columns = least(kSwappedAtOnce, product.n - column);
       const Operand a = part(product.b, column, 0);
-      multiply({columns, rows, product.k, a, part(product.a, row, 0), 0.0f, memory.c_swapped, kWidth}, {a},
+      multiply({columns, rows, product.k, a, part(product.a, row, 0), 0.0f, memory.c_swapped, kWidth},
                memory);
       float* const c = product.c + row * product.ldc + column;
       // A vector's rows at a time, so that writing is contiguous.
@@ -323,7 +373,7 @@ void multiply_swapped(const Product& product, Packed& memory) {
 void multiply_any(const Product& product) {
   Packed& memory = packed_memory();
   if (swaps(product)) return multiply_swapped(product, memory);
-  multiply(product, tiled(product, memory.a_tiles), memory);
+  multiply(product, memory);
 }
 
 /// Some rows and columns of a product along a tree, whose sums lie `width` floats apart in the first cache.

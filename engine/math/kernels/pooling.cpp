@@ -100,26 +100,35 @@ void max_pool(const PoolingGeometry& g, std::int64_t images, const float* x, flo
   }
 }
 
+/// `covers`: windows cover the image without overlap, so they write each element once.
+template <bool covers>
+void scatter_to_winners(const PoolingGeometry& g, const float* dy, const std::uint8_t* winner, float* dx) {
+  for_each_window(g, [=](const Window& window, std::int64_t pixel) {
+    for_each_channel(window.channels, [=](auto lanes, std::int64_t c) {
+      using Lanes = decltype(lanes);
+      const auto gradient = Lanes::read(dy + pixel + c);
+      const auto where = Lanes::read(winner + pixel + c);
+      for_each_position(window, [=](std::int64_t to, std::int32_t position) {
+        if (covers) fetch_ahead<true>(dx + to + c, c);
+        const typename Lanes::Values part = where == position ? gradient : typename Lanes::Values{};
+        Lanes::write(covers ? part : Lanes::read(dx + to + c) + part, dx + to + c);
+      });
+    });
+  });
+}
+
 void max_pool_backward(const PoolingGeometry& g, std::int64_t images, const float* dy,
                        const std::uint8_t* winner, float* dx) {
   const std::int64_t in = in_size(g), out = out_size(g);
-  // Windows that cover the image without overlap write each element once.
   const bool covers = g.stride_h == g.size_h && g.stride_w == g.size_w && g.pad_h == 0 && g.pad_w == 0 &&
                       g.height % g.size_h == 0 && g.width % g.size_w == 0;
   for (std::int64_t image = 0; image < images; ++image, dy += out, winner += out, dx += in) {
-    if (!covers) zero(in, dx);
-    for_each_window(g, [=](const Window& window, std::int64_t pixel) {
-      for_each_channel(window.channels, [=](auto lanes, std::int64_t c) {
-        using Lanes = decltype(lanes);
-        const auto gradient = Lanes::read(dy + pixel + c);
-        const auto where = Lanes::read(winner + pixel + c);
-        for_each_position(window, [=](std::int64_t to, std::int32_t position) {
-          if (covers) fetch_ahead<true>(dx + to + c, c);
-          const typename Lanes::Values part = where == position ? gradient : typename Lanes::Values{};
-          Lanes::write(covers ? part : Lanes::read(dx + to + c) + part, dx + to + c);
-        });
-      });
-    });
+    if (covers) {
+      scatter_to_winners<true>(g, dy, winner, dx);
+    } else {
+      zero(in, dx);
+      scatter_to_winners<false>(g, dy, winner, dx);
+    }
   }
 }
 

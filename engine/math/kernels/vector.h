@@ -2,6 +2,10 @@
 
 #include <cstdint>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
@@ -30,6 +34,33 @@ template <bool writes = false, int locality = 3>
                      locality);
 }
 
+// GCC 12 converts vectors of bytes element by element, and warns of AVX-512's functions without a mask.
+#if KERNEL_LANES == 16 && defined(__AVX512F__)
+inline Integers integers_of(const std::uint8_t* bytes) {
+  return Integers(
+      _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes))));
+}
+inline void store_bytes(const Integers& integers, std::uint8_t* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xffff, __m512i(integers)));
+}
+#elif KERNEL_LANES == 8 && defined(__AVX2__)
+inline Integers integers_of(const std::uint8_t* bytes) {
+  return Integers(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes))));
+}
+inline void store_bytes(const Integers& integers, std::uint8_t* to) {
+  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(__m256i(integers)),
+                                         _mm256_extracti128_si256(__m256i(integers), 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
+}
+#else
+inline Integers integers_of(const std::uint8_t* bytes) {
+  return __builtin_convertvector(*reinterpret_cast<const LooseBytes*>(bytes), Integers);
+}
+inline void store_bytes(const Integers& integers, std::uint8_t* to) {
+  *reinterpret_cast<LooseBytes*>(to) = __builtin_convertvector(integers, Bytes);
+}
+#endif
+
 /// A vector of channels.
 struct Many {
   static constexpr int kChannels = kLanes;
@@ -38,12 +69,8 @@ struct Many {
 
   static Values read(const float* from) { return load(from); }
   static void write(const Values& values, float* to) { store(values, to); }
-  static Positions read(const std::uint8_t* from) {
-    return __builtin_convertvector(*reinterpret_cast<const LooseBytes*>(from), Integers);
-  }
-  static void write(const Positions& positions, std::uint8_t* to) {
-    *reinterpret_cast<LooseBytes*>(to) = __builtin_convertvector(positions, Bytes);
-  }
+  static Positions read(const std::uint8_t* from) { return integers_of(from); }
+  static void write(const Positions& positions, std::uint8_t* to) { store_bytes(positions, to); }
 };
 
 /// A single channel.

@@ -106,7 +106,10 @@ TEST_CASE("gemm equals plain loops for every transposition, beta and leading dim
                                      // C so large that it is fetched ahead, too.
                                      {280, 480, 150},
                                      // Multiplied the other way round.
-                                     {35, 1043, 70}}));
+                                     {35, 1043, 70},
+                                     // A in parts of some rows and some of k, as it is and by tiles
+                                     {530, 29, 250},
+                                     {275, 515, 500}}));
   const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
   const int gap = GENERATE(0, 3, 1024);
   const Matrices matrices(ta, tb, m, n, k, gap);
