@@ -27,6 +27,18 @@ Descriptor create_beside(const std::filesystem::path& path, std::filesystem::pat
   return Descriptor(number);
 }
 
+/// A pipe or a device, such as /dev/stdout.
+bool is_written_in_place(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  std::error_code is_missing;
+  std::filesystem::path target = std::filesystem::canonical(path, is_missing);
+  return is_missing ? path : target;
+}
+
 }  // namespace
 
 void Descriptor::close() {
@@ -62,7 +74,9 @@ void InputFile::fail(const std::string& what) const {
 }
 
 OutputFile::OutputFile(std::filesystem::path path)
-    : path_(std::move(path)), descriptor_(create_beside(path_, partial_path_)) {
+    : path_(behind_links(path)),
+      descriptor_(is_written_in_place(path_) ? Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC))
+                                             : create_beside(path_, partial_path_)) {
   if (descriptor_.number() < 0) fail(errno);
 }
 
@@ -81,6 +95,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::commit() {
+  if (partial_path_.empty()) return descriptor_.close();
   if (::fsync(descriptor_.number()) != 0) fail(errno);
   descriptor_.close();
   if (std::rename(partial_path_.c_str(), path_.c_str()) != 0) fail(errno);

@@ -1,7 +1,9 @@
 #include "engine/system/files.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -65,6 +67,29 @@ TEST_CASE("a file that is not committed never appears", "[core]") {
     file.write(std::as_bytes(std::span("text")));
   }
   CHECK(files_in(folder.path()) == 0);
+}
+
+TEST_CASE("a link stays and its target is replaced", "[core]") {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "target", "old");
+  std::filesystem::create_symlink("target", folder.path() / "link");
+  write_file(folder.path() / "link", "new");
+  CHECK(std::filesystem::is_symlink(folder.path() / "link"));
+  CHECK(read_file(folder.path() / "target", ExitCode::data, 10) == "new");
+  CHECK(files_in(folder.path()) == 2);
+}
+
+TEST_CASE("a pipe is written and not replaced", "[core]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const Descriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  write_file(path, "text");
+  std::string got(10, ' ');
+  CHECK(::read(reader.number(), got.data(), got.size()) == 4);
+  CHECK(got.starts_with("text"));
+  CHECK(std::filesystem::is_fifo(path));
+  CHECK(files_in(folder.path()) == 1);
 }
 
 TEST_CASE("a folder that does not exist is named with the system's reason", "[core]") {
