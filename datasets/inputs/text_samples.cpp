@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "datasets/image_ending.h"
 #include "datasets/inputs/table_rows.h"
 #include "datasets/readers/csv_text.h"
-#include "datasets/readers/image_file.h"
 #include "engine/system/files.h"
 
 namespace trainer {
@@ -175,7 +175,7 @@ std::string problem_text(const Error& error) {
 void read_image(const std::string& path, RawSample& sample) {
   sample = {.kind = RawSample::Kind::image, .unit = RawSample::Unit::file, .file = path};
   try {
-    sample.bytes = read_file(path, ExitCode::data, ImageDecoder::kLargestFile);
+    sample.bytes = read_file(path, ExitCode::data, kLargestImageFile);
   } catch (const Error& error) {
     sample.problem = problem_text(error);
   }

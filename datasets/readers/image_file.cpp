@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "datasets/image_ending.h"
 #include "datasets/readers/jpeg.h"
 #include "datasets/readers/png.h"
 #include "datasets/readers/webp.h"
-#include "engine/config/lower_case.h"
 #include "engine/core/error.h"
 #include "engine/system/files.h"
 
@@ -35,13 +35,12 @@ bool ImageDecoder::is_image(std::string_view start) {
 }
 
 bool ImageDecoder::has_image_name(std::string_view name) {
-  const std::string end = lower_case(name.substr(name.rfind('.') + 1));
-  return end == "jpg" || end == "jpeg" || end == "png" || end == "webp";
+  return is_image_ending(name.substr(name.rfind('.') + 1));
 }
 
 void ImageDecoder::read_file(const std::string& path, std::vector<std::uint8_t>& bytes) {
   const InputFile file(path, ExitCode::data);
-  if (file.size() > kLargestFile)
+  if (file.size() > kLargestImageFile)
     throw Error(ExitCode::data, {Diagnostic{.what = "image file is too large",
                                             .place = path,
                                             .notes = {fmt::format("{} bytes", file.size())}}});
@@ -64,7 +63,7 @@ void ImageDecoder::decode(std::span<const std::uint8_t> file, const std::string&
     throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path, .notes = {note}}});
   };
   if (file.empty()) fail("image file is empty", "0 bytes");
-  if (file.size() > kLargestFile) fail("image file is too large", fmt::format("{} bytes", file.size()));
+  if (file.size() > kLargestImageFile) fail("image file is too large", fmt::format("{} bytes", file.size()));
   image.channels = channels;
   std::string problem;
   if (is_png(file))

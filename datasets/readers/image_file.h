@@ -32,8 +32,7 @@ class ImageDecoder {
   void decode(std::span<const std::uint8_t> file, const std::string& path, int channels, std::int64_t enough,
               Image& image);
 
-  static constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
-  /// Reads a whole image file. Error(data) if it has more than kLargestFile bytes.
+  /// Reads a whole image file. Error(data) if it has more than kLargestImageFile bytes.
   static void read_file(const std::string& path, std::vector<std::uint8_t>& bytes);
   /// "jpg", "png" or "webp" by the content; empty for other formats.
   static std::string ending_of(std::span<const std::uint8_t> file);

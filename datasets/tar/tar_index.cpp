@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "datasets/image_ending.h"
 #include "engine/system/crc32.h"
 
 namespace trainer {
@@ -113,7 +114,7 @@ std::optional<std::vector<TarSample>> read_tar_index(const InputFile& shard) {
     TarSample sample;
     const bool is_read = take_sample(fields, sample);
     const std::uint64_t most =
-        sample.kind == TarSample::Kind::image ? TarSample::kLargestImage : TarSample::kLargestArray;
+        sample.kind == TarSample::Kind::image ? kLargestImageFile : TarSample::kLargestArray;
     if (!is_read || !lies_in(sample.input, bytes, most) ||
         (!sample.has_label() && !lies_in(sample.target, bytes, TarSample::kLargestArray)))
       fail("index of a tar file is damaged",

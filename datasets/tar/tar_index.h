@@ -20,8 +20,7 @@ struct TarPart {
 struct TarSample {
   enum class Kind : std::uint8_t { image, array };
   static constexpr std::int32_t kMostClasses = 1 << 20;
-  static constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 28,
-                                 kLargestArray = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t kLargestArray = std::uint64_t{1} << 30;
 
   TarPart input{}, target{};
   std::int32_t label = -1;  ///< -1: `target` holds values

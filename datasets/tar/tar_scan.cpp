@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "datasets/image_ending.h"
 #include "datasets/tar/tar_index.h"
 #include "datasets/tar/tar_members.h"
-#include "engine/config/lower_case.h"
 
 namespace trainer {
 namespace {
@@ -22,11 +22,6 @@ std::optional<SplitName> split_name(std::string_view name) {
   const std::size_t dot = name.find('.', file);
   if (dot == std::string_view::npos || dot == file) return std::nullopt;
   return SplitName{name.substr(0, dot), name.substr(dot + 1)};
-}
-
-bool is_image_ending(std::string_view ending) {
-  const std::string small = lower_case(ending);
-  return small == "jpg" || small == "jpeg" || small == "png" || small == "webp";
 }
 
 /// Makes samples of members that follow each other.
@@ -45,7 +40,7 @@ class Scan {
     if (endings_.size() < kMostEndings)
       endings_.push_back("." + std::string(name->ending.substr(0, kLongestEnding)));
     if (is_image_ending(name->ending)) {
-      take_input(member, TarSample::Kind::image, TarSample::kLargestImage);
+      take_input(member, TarSample::Kind::image, kLargestImageFile);
     } else if (name->ending == "npy") {
       take_input(member, TarSample::Kind::array, TarSample::kLargestArray);
     } else if (name->ending == "cls") {

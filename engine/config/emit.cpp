@@ -4,9 +4,9 @@
 #include <map>
 
 #include "engine/config/environment.h"
-#include "engine/config/lower_case.h"
 #include "engine/config/scalar.h"
 #include "engine/config/written_yaml.h"
+#include "engine/core/lower_case.h"
 
 namespace trainer {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <system_error>
 
-#include "engine/config/lower_case.h"
+#include "engine/core/lower_case.h"
 
 namespace trainer {
 namespace {

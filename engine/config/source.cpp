@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/config/lower_case.h"
 #include "engine/core/escape.h"
+#include "engine/core/lower_case.h"
 
 namespace trainer {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "engine/config/declared.h"
-#include "engine/config/lower_case.h"
 #include "engine/config/source.h"
+#include "engine/core/lower_case.h"
 
 namespace trainer {
 namespace {
