@@ -78,6 +78,9 @@ class Checker {
   void add_layer_defaults(const Catalog::Family& family, const Declaration& member, const Scope* scope,
                           std::vector<Given>& given);
   bool read_count(const Setting& setting, const Node& node, const ConfigNode& out, std::int64_t& value);
+  /// True if an item waits for a fact of the data. Items with mistakes, which are reported, are left out.
+  bool read_counts(const Setting& setting, Written list, const ConfigNode& out,
+                   std::vector<std::int64_t>& values);
   Written default_of(const Setting& setting);
   void place_at(const Place& place, ConfigNode& out) const;
   std::string subject(const ConfigNode& out) const;

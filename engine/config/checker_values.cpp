@@ -80,6 +80,21 @@ bool Checker::read_count(const Setting& setting, const Node& node, const ConfigN
   return !misread;
 }
 
+bool Checker::read_counts(const Setting& setting, Written list, const ConfigNode& out,
+                          std::vector<std::int64_t>& values) {
+  bool waits = false;
+  std::int64_t value = 0;
+  for (const Node& item : list.node->items) {
+    const Expansion::Resolved resolved = expansion_.resolve({&item, list.scope});
+    if (resolved.value.node == nullptr) continue;
+    if (!resolved.awaited.empty())
+      waits = true;
+    else if (read_count(setting, *resolved.value.node, out, value))
+      values.push_back(value);
+  }
+  return waits;
+}
+
 void Checker::check_integers(const Setting& setting, Written value, ConfigNode& out) {
   std::vector<std::int64_t> numbers;
   std::int64_t number = 0;
@@ -91,14 +106,7 @@ void Checker::check_integers(const Setting& setting, Written value, ConfigNode& 
                                     " numbers, got " + std::to_string(node.items.size()));
       return;
     }
-    for (const Node& item : node.items) {
-      const Expansion::Resolved resolved = expansion_.resolve({&item, value.scope});
-      if (resolved.value.node == nullptr) return;
-      if (!resolved.awaited.empty())
-        waits = true;
-      else if (read_count(setting, *resolved.value.node, out, number))
-        numbers.push_back(number);
-    }
+    waits = read_counts(setting, value, out, numbers);
   } else if (read_count(setting, node, out, number)) {
     numbers.assign(static_cast<std::size_t>(std::max(1, setting.count)), number);
   }
@@ -139,22 +147,15 @@ void Checker::check_duration(const Setting& setting, Written value, ConfigNode& 
   if (!counted.minimum) counted.at_least(0);
   if (!counted.maximum) counted.at_most(entry.key == "epochs" ? kMaxEpochs : kMaxSteps);
   counted.choices.clear();
-  std::vector<Duration> durations;
-  bool waits = false;
+  std::vector<std::int64_t> counts;
   std::int64_t count = 0;
-  const Node& counts = *inner.value.node;
-  if (several && counts.is_list()) {
-    for (const Node& item : counts.items) {
-      const Expansion::Resolved resolved = expansion_.resolve({&item, inner.value.scope});
-      if (resolved.value.node == nullptr) return;
-      if (!resolved.awaited.empty())
-        waits = true;
-      else if (read_count(counted, *resolved.value.node, out, count))
-        durations.push_back({entry.key == "epochs", count});
-    }
-  } else if (read_count(counted, counts, out, count)) {
-    durations.push_back({entry.key == "epochs", count});
-  }
+  bool waits = false;
+  if (several && inner.value.node->is_list())
+    waits = read_counts(counted, inner.value, out, counts);
+  else if (read_count(counted, *inner.value.node, out, count))
+    counts.push_back(count);
+  std::vector<Duration> durations;
+  for (const std::int64_t one : counts) durations.push_back({entry.key == "epochs", one});
   if (waits)
     out.awaited = value;
   else if (several)

@@ -190,4 +190,9 @@ TEST_CASE("integers beside one that the data gives are read and checked at once"
              Catch::Contains("`at` must be from 0 to 1000000000, got -1"));
 }
 
+TEST_CASE("an integer behind one with a mistake is checked", "[config]") {
+  CHECK_THAT(mistake_in(with_layers("", "[{conv: {filters: 1, kernel: [$missing, 0]}}]")),
+             Catch::Contains("missing") && Catch::Contains("`kernel` must be at least 1, got 0"));
+}
+
 }  // namespace trainer
