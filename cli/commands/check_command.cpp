@@ -50,9 +50,8 @@ bool print_gradients(const Job& job, const std::vector<std::string>& files) {
   // All lines have the widths of the longest names and the largest parameter.
   std::size_t layer = 5, name = 9, elements = 8;
   for (const Parameter& parameter : run.session->network().plan().parameters()) {
-    const std::size_t dot = parameter.name.rfind('.');
-    layer = std::max(layer, escaped(parameter.name.substr(0, dot)).size());
-    name = std::max(name, parameter.name.size() - dot - 1);
+    layer = std::max(layer, escaped(parameter.module()).size());
+    name = std::max(name, parameter.name_in_module().size());
     elements = std::max(elements, grouped(parameter.shape.size()).size());
   }
   const auto print = [&](const auto&... cells) {

@@ -71,7 +71,7 @@ void take_out_excepted(const WeightSource& source, const NetworkPlan& plan, Expe
     if (initial.size() > before) continue;
     std::vector<std::string> layers;
     for (const Parameter& parameter : plan.parameters()) {
-      std::string name = parameter.name.substr(0, parameter.name.rfind('.'));
+      std::string name = parameter.module();
       if (layers.empty() || layers.back() != name) layers.push_back(std::move(name));
     }
     const std::string likely = suggestion(layer, layers);

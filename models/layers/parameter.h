@@ -41,6 +41,11 @@ struct Parameter {
   int uses = 1;                     ///< layers that share it
 
   const Shape& whole_shape() const { return whole ? *whole : shape; }
+  /// What a weight and its bias share, as a module of PyTorch: "attention1.query" of
+  /// "attention1.query.weight".
+  std::string module() const { return name.substr(0, name.rfind('.')); }
+  /// What follows the module: "weight".
+  std::string name_in_module() const { return name.substr(name.rfind('.') + 1); }
 };
 
 /// What a state of a layer belongs to.

@@ -204,7 +204,7 @@ std::int64_t Network::pages_of_virtual_worker(const NetworkPass& pass, bool are_
     // Pages that lie wholly within a parameter are given back with its layer.
     const std::int64_t inside =
         std::max<std::int64_t>(0, last / page * page - (first + page - 1) / page * page);
-    const std::string its_layer = parameter.name.substr(0, parameter.name.rfind('.'));
+    const std::string its_layer = parameter.module();
     of_layer = (its_layer == layer ? of_layer : 0) + inside;
     layer = its_layer;
     most_of_layer = std::max(most_of_layer, of_layer);

@@ -15,12 +15,11 @@ bool NetworkPlan::is_hidden_matrix(const Parameter& parameter) const {
   const auto is_matrix = [](const Parameter& one) {
     return one.is_weight && one.layout != FileLayout::as_in_memory;
   };
-  const auto layer = [](const Parameter& one) { return one.name.substr(0, one.name.rfind('.')); };
   if (!is_matrix(parameter)) return false;
   const bool is_tied = std::ranges::any_of(
       parameters_, [&](const Parameter& one) { return one.is_weight && !is_matrix(one) && one.uses > 1; });
   const auto last = std::ranges::find_if(parameters_.rbegin(), parameters_.rend(), is_matrix);
-  return is_tied || layer(parameter) != layer(*last);
+  return is_tied || parameter.module() != last->module();
 }
 
 void NetworkPlan::add_low_rank_factors(int rank) {

@@ -242,9 +242,8 @@ void check_gradients(const Config& root, Session& session,
     batches.emplace_back(parts, step);
   for (const Parameter& parameter : parameters) {
     if (parameter.rate == 0) continue;
-    const std::size_t dot = parameter.name.rfind('.');
-    CheckedGradient checked{.layer = parameter.name.substr(0, dot),
-                            .parameter = parameter.name.substr(dot + 1),
+    CheckedGradient checked{.layer = parameter.module(),
+                            .parameter = parameter.name_in_module(),
                             .elements = parameter.shape.size()};
     checked.follows_loss = !contrastive.contains(checked.layer);
     const std::span<float> values = parts.windows.values().subspan(parameter.offset, checked.elements);

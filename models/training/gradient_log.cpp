@@ -3,19 +3,11 @@
 #include <algorithm>
 
 namespace trainer {
-namespace {
-
-/// "dense1" of "dense1.weight"
-std::string layer_name(const Parameter& parameter) {
-  return parameter.name.substr(0, parameter.name.rfind('.'));
-}
-
-}  // namespace
 
 std::vector<std::string> GradientLog::layers(const std::vector<Parameter>& parameters) {
   std::vector<std::string> names;
   for (const Parameter& parameter : parameters)
-    if (const std::string name = layer_name(parameter);
+    if (const std::string name = parameter.module();
         parameter.rate > 0 && std::ranges::find(names, name) == names.end())
       names.push_back(name);
   return names;
@@ -30,7 +22,7 @@ GradientLog::GradientLog(const std::vector<Parameter>& parameters, OptimizerShar
       norms_(2 * layers_) {
   const std::vector<std::string> names = layers(parameters);
   for (const Parameter& parameter : parameters)
-    layer_of_.push_back(std::ranges::find(names, layer_name(parameter)) - names.begin());
+    layer_of_.push_back(std::ranges::find(names, parameter.module()) - names.begin());
 }
 
 void GradientLog::before_update(std::int64_t, const Signals&) {
