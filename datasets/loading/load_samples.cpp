@@ -39,12 +39,7 @@ class Storage {
   std::int64_t bytes() const { return bytes_; }
 
   void fill(std::span<std::byte> memory) const {
-    std::size_t at = 0;
-    for (Dataset* source : data_.sources) {
-      const std::size_t size = source->stored_bytes();
-      source->fill({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
-      at += rounded(size);
-    }
+    for_each_source(memory, [](Dataset& source, std::span<std::uint8_t> part) { source.fill(part); });
     if (samples_ > 0 && std::endian::native == std::endian::little) {
       const std::uint64_t sum =
           trainer::checksum({reinterpret_cast<const float*>(memory.data()), samples_ / sizeof(float)});
@@ -59,12 +54,7 @@ class Storage {
   }
 
   void attach(std::span<std::byte> memory) const {
-    std::size_t at = 0;
-    for (Dataset* source : data_.sources) {
-      const std::size_t size = source->stored_bytes();
-      source->attach({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
-      at += rounded(size);
-    }
+    for_each_source(memory, [](Dataset& source, std::span<std::uint8_t> part) { source.attach(part); });
     if (data_.folds) data_.folds->divide();
   }
   std::uint64_t checksum(std::span<const std::byte> memory) const {
@@ -82,6 +72,14 @@ class Storage {
 
  private:
   static std::int64_t rounded(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+  void for_each_source(std::span<std::byte> memory, const auto& visit) const {
+    std::size_t at = 0;
+    for (Dataset* source : data_.sources) {
+      const std::size_t size = source->stored_bytes();
+      visit(*source, {reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
+      at += rounded(size);
+    }
+  }
   float* statistics_in(std::span<std::byte> memory) const {
     return reinterpret_cast<float*>(memory.data() + statistics_);
   }
