@@ -14,6 +14,7 @@
 #include "cli/reports/rank_times.h"
 #include "cli/reports/reviewed_samples.h"
 #include "cli/reports/run_log.h"
+#include "cli/reports/samples_html.h"
 #include "cli/reports/weights_section.h"
 #include "cli/terminal/folder_path.h"
 #include "cli/terminal/text.h"

@@ -33,7 +33,4 @@ class SamplesWriter final : public Observer {
   std::filesystem::path file_;
 };
 
-/// That text, of a file that is not trusted, as HTML; empty if it is none.
-std::string samples_html(const std::string& json);
-
 }  // namespace trainer

@@ -1,4 +1,5 @@
-// The reviewed samples of samples.json as HTML.
+#include "cli/reports/samples_html.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <utility>
 
 #include "cli/reports/html.h"
-#include "cli/reports/reviewed_samples.h"
 #include "cli/terminal/text.h"
 #include "datasets/readers/png.h"
 #include "engine/core/base64.h"
