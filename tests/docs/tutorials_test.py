@@ -9,11 +9,13 @@ import os
 import pathlib
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import zlib
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'end_to_end'))
+from generated_data import png
 
 trainer, page = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
 draw = random.Random(1)
@@ -21,14 +23,9 @@ draw = random.Random(1)
 
 def write_png(path, side, color):
     """Random pixels around a color."""
-    rows = b''.join(b'\0' + bytes(min(255, max(0, int(draw.gauss(level, 60)))) for _ in range(side) for level in color)
-                    for _ in range(side))
-
-    def chunk(kind, content):
-        return struct.pack('>I', len(content)) + kind + content + struct.pack('>I', zlib.crc32(kind + content))
+    pixels = bytes(min(255, max(0, int(draw.gauss(level, 60)))) for _ in range(side * side) for level in color)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0)) +
-                     chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+    path.write_bytes(png(3, side, side, pixels))
 
 
 def write_flowers():
