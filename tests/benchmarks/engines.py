@@ -89,8 +89,12 @@ def products_of_step(trainer, environment, name, runs, folder):
 
 
 def write(name, head, rows):
-    with (results / f'{name}.csv').open('w', newline='') as file:
-        csv.writer(file, lineterminator='\n').writerows([head, *rows])
+    """Replaces the rows of these kernels; those of others, which another processor has, stay."""
+    place, kernels = results / f'{name}.csv', head.index('kernels')
+    with place.open(newline='') as file:
+        others = [row for row in list(csv.reader(file))[1:] if row[kernels] not in {new[kernels] for new in rows}]
+    with place.open('w', newline='') as file:
+        csv.writer(file, lineterminator='\n').writerows([head, *others, *rows])
 
 
 def main():

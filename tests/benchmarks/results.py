@@ -140,8 +140,8 @@ def bfloat16_accuracy():
 def roofs():
     rows = read('roofs')
     return (sources(rows) + '\n' + table(
-        ['workload', 'roof', 'trainer', 'trainer / roof', 'what else takes time'],
-        [[f"{row['workload']} {row['network']}, {row['unit']}", thousands(row['roof']), thousands(row['speed']),
+        ['workload', 'processor', 'roof', 'trainer', 'trainer / roof', 'what else takes time'],
+        [[f"{row['workload']} {row['network']}, {row['unit']}", row['processor'], thousands(row['roof']), thousands(row['speed']),
           f"{int(row['speed']) / int(row['roof']):.2f}", row['rest']] for row in rows]), None)
 
 
@@ -181,13 +181,16 @@ def engines():
     shapes = {}
     for row in rows:
         shapes.setdefault((row['shape'], kinds[row['transposed']]), {})[row['kernels']] = row
-    ratios = {shape: [round(float(of[one]['native_gflops']) / float(of[one]['openblas_gflops']), 2) for one in kernels]
+    ratios = {shape: [round(float(of[one]['native_gflops']) / float(of[one]['openblas_gflops']), 2) if one in of else None
+                      for one in kernels]
               for shape, of in shapes.items()}
+
+    def cells(row, ratio):
+        return (row['native_gflops'], row['openblas_gflops'], f'{ratio:.2f}') if row else 3 * ('-',)
     names = [one.split(',')[0] for one in kernels]
     return (sources(rows) + f"Kernels: {'; '.join(kernels)}. One thread, GFLOP/s.\n\n" + table(
         ['m x n x k', 'product'] + [cell for name in names for cell in (name, 'openblas', 'native / openblas')],
-        [[*shape] + [cell for one, ratio in zip(kernels, ratios[shape])
-                     for cell in (of[one]['native_gflops'], of[one]['openblas_gflops'], f'{ratio:.2f}')]
+        [[*shape] + [cell for one, ratio in zip(kernels, ratios[shape]) for cell in cells(of.get(one), ratio)]
          for shape, of in shapes.items()]),
         chart('Speed of native / openblas', '', [(' '.join(shape), ratios[shape]) for shape in shapes], names, 1))
 
