@@ -11,8 +11,8 @@
 namespace trainer {
 namespace {
 
-/// No mistake may cost more seconds; sanitizers, and emulators of other processors, are some times as slow.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+/// No mistake may cost more seconds; sanitizers are some times as slow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kSoon = 5;
 #else
 constexpr double kSoon = 1;
