@@ -62,6 +62,14 @@ Expansion::Expansion(Abbreviations abbreviations, Mistakes& mistakes)
   expect_map(abbreviations_.blocks, "blocks");
   expect_map(abbreviations_.defaults, "defaults");
   check_blocks();
+  vars_ = index_of(abbreviations_.vars);
+  blocks_ = index_of(abbreviations_.blocks);
+}
+
+Expansion::Index Expansion::index_of(const Node& map) {
+  Index index;
+  for (const NodeEntry& entry : map.entries) index.emplace(entry.key, &entry);
+  return index;
 }
 
 void Expansion::check_blocks() {
@@ -112,9 +120,9 @@ Expansion::Resolved Expansion::resolve(Written value, const Place& nearest) {
     if (const auto arg = value.scope->args.find(name); arg != value.scope->args.end()) {
       used_args_.insert({value.scope->block, name});
       value = arg->second;
-    } else if (const Node* var = value_of(abbreviations_.vars, name)) {
+    } else if (const auto var = vars_.find(name); var != vars_.end()) {
       used_vars_.insert(name);
-      value = {var, &outermost_};
+      value = {&var->second->value, &outermost_};
     } else if (const auto known = definitions_.find(name); known != definitions_.end()) {
       if (known->second == nullptr) {
         const Place& place = value.node->place;
@@ -146,8 +154,8 @@ void Expansion::unroll(Written entry, std::vector<Written>& layers) {
   if (resolved.value.node == nullptr) return;
   const MemberChoice choice = member_choice(*resolved.value.node);
   if (broken_blocks_.count(choice.name) > 0) return;  // that mistake is known
-  if (const NodeEntry* block = abbreviations_.blocks.find(choice.name)) {
-    unroll_block(*block, resolved.value, choice, layers);
+  if (const auto block = blocks_.find(choice.name); block != blocks_.end()) {
+    unroll_block(*block->second, resolved.value, choice, layers);
     return;
   }
   std::int64_t count = 1;

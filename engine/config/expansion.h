@@ -5,6 +5,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -53,7 +55,7 @@ class Expansion {
   /// Where the setting of a layer comes from when the layer itself does not give it.
   const NodeEntry* default_for(const std::string& layer, const Setting& setting, bool shared) const;
   const Node& defaults() const { return abbreviations_.defaults; }
-  bool is_block(const std::string& name) const { return abbreviations_.blocks.find(name) != nullptr; }
+  bool is_block(const std::string& name) const { return blocks_.contains(name); }
   std::vector<std::string> block_names() const;
 
   void define(const std::string& name, const std::string& value);
@@ -75,6 +77,9 @@ class Expansion {
   };
 
   static const Scope* named(const Scope* scope);
+  using Index = std::unordered_map<std::string_view, const NodeEntry*>;
+
+  static Index index_of(const Node& map);
   void check_blocks();
   void unroll_block(const NodeEntry& block, Written entry, const MemberChoice& choice,
                     std::vector<Written>& layers);
@@ -84,6 +89,7 @@ class Expansion {
   std::int64_t repeat_of(Written value);
 
   Abbreviations abbreviations_;
+  Index vars_, blocks_;
   Mistakes& mistakes_;
   Scope outermost_;
   std::deque<Scope> scopes_;
