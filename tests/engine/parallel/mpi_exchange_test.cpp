@@ -8,29 +8,10 @@
 #include <thread>
 
 #include "engine/core/random.h"
-#include "tests/support/mpi_main.h"
+#include "tests/engine/parallel/all_ranks.h"
 
 namespace trainer {
 namespace {
-
-/// All ranks, as if each were on a host of its own or all on one.
-struct AllRanks {
-  explicit AllRanks(bool between_hosts)
-      : group{.handle = MPI_COMM_NULL,
-              .progress = progress,
-              .heartbeat = test_world().heartbeat(),
-              .between_hosts = between_hosts,
-              .rank = test_world().rank()} {
-    MPI_Comm_dup(MPI_COMM_WORLD, &group.handle);
-    // Ranks of the test's world may have another order.
-    MPI_Comm_rank(group.handle, &group.rank);
-    for (int rank = 0; rank < test_world().size(); ++rank) group.world_ranks.push_back(rank);
-  }
-  ~AllRanks() { MPI_Comm_free(&group.handle); }
-
-  MpiProgress progress;
-  MpiGroup group;
-};
 
 std::vector<std::byte> message(int from, int to, std::size_t bytes, int number) {
   std::vector<std::byte> text(bytes);
