@@ -27,16 +27,20 @@ Descriptor create_beside(const std::filesystem::path& path, std::filesystem::pat
   return Descriptor(number);
 }
 
-/// A pipe or a device, such as /dev/stdout.
+/// A pipe, a device, or an open descriptor such as /dev/stdout, which may be a regular file.
 bool is_written_in_place(const std::filesystem::path& path) {
+  for (const char* start : {"/dev/std", "/dev/fd/", "/proc/self/fd/"})
+    if (path.string().starts_with(start)) return true;
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-std::filesystem::path behind_links(const std::filesystem::path& path) {
-  std::error_code is_missing;
-  std::filesystem::path target = std::filesystem::canonical(path, is_missing);
-  return is_missing ? path : target;
+std::filesystem::path behind_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::error_code error;
+  for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, error); ++links)
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  return path;
 }
 
 }  // namespace
@@ -74,9 +78,10 @@ void InputFile::fail(const std::string& what) const {
 }
 
 OutputFile::OutputFile(std::filesystem::path path)
-    : path_(behind_links(path)),
-      descriptor_(is_written_in_place(path_) ? Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC))
-                                             : create_beside(path_, partial_path_)) {
+    : path_(is_written_in_place(path) ? path : behind_links(path)),
+      descriptor_(is_written_in_place(path)
+                      ? Descriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC))
+                      : create_beside(path_, partial_path_)) {
   if (descriptor_.number() < 0) fail(errno);
 }
 

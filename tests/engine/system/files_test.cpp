@@ -1,6 +1,7 @@
 #include "engine/system/files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,6 +78,24 @@ TEST_CASE("a link stays and its target is replaced", "[core]") {
   CHECK(std::filesystem::is_symlink(folder.path() / "link"));
   CHECK(read_file(folder.path() / "target", ExitCode::data, 10) == "new");
   CHECK(files_in(folder.path()) == 2);
+}
+
+TEST_CASE("a link to a file that does not exist yet stays", "[core]") {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("target", folder.path() / "link");
+  write_file(folder.path() / "link", "new");
+  CHECK(std::filesystem::is_symlink(folder.path() / "link"));
+  CHECK(read_file(folder.path() / "target", ExitCode::data, 10) == "new");
+}
+
+TEST_CASE("an open descriptor is written behind what its file has", "[core]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "output";
+  const Descriptor output(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(::write(output.number(), "old ", 4) == 4);
+  write_file(fmt::format("/dev/fd/{}", output.number()), "new");
+  CHECK(read_file(path, ExitCode::data, 10) == "old new");
+  CHECK(files_in(folder.path()) == 1);
 }
 
 TEST_CASE("a pipe is written and not replaced", "[core]") {
