@@ -8,9 +8,6 @@ namespace {
 
 constexpr int max_pixels(int vectors) { return kMaxTile / vectors < 16 ? kMaxTile / vectors : 16; }
 
-/// Hides where a pointer comes from: else the compiler keeps a pointer per pixel and runs out of registers.
-inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
-
 template <int vectors, int pixels>
 inline void begin(Vector (&sums)[vectors][pixels], const float* bias) {
 #pragma GCC unroll 2
@@ -243,8 +240,9 @@ bool has_narrow(std::int64_t x_width, std::int64_t tap_columns, std::int64_t bor
   const NarrowRow row = narrow_row_of(x_width, tap_columns, border);
   // A row of few sums waits for those of pairs, which take longer than those of floats.
   if (kPairsOfValues && row.pieces * row.outputs < 12) return false;
-  // With 16 registers pieces pay only where a border is left out.
-  const bool pays = KERNEL_REGISTERS == 32 || row.pieces == 1 || (kLanes == 8 && border > 0);
+  // With 16 registers rows in pieces, and long ones, pay only with AVX2, and where a border is left out.
+  const bool is_short = row.pieces == 1 && row.outputs <= 8;
+  const bool pays = KERNEL_REGISTERS == 32 || is_short || (kLanes == 8 && border > 0);
   return row.pieces > 0 && (pays || portable);
 }
 
