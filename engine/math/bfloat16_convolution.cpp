@@ -12,7 +12,7 @@
 namespace trainer {
 namespace {
 
-// Of images that share packed weights: as many as the second cache holds.
+// Of images that share packed weights: as many as the L2 cache holds.
 constexpr std::int64_t kSharingPairs = 1 << 17;
 // Of x and dy whose dw is summed before memory sees it.
 constexpr std::int64_t kSummedPairs = 1 << 15;

@@ -33,7 +33,7 @@ double median(std::span<double> values) {
   return values[values.size() / 2];
 }
 
-/// Arithmetic of one thread, in equal portions that stay in the first cache.
+/// Arithmetic of one thread, in equal portions that stay in the L1 cache.
 class Portions {
  public:
   /// A portion takes `seconds` on a free core.

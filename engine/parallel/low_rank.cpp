@@ -11,7 +11,7 @@
 namespace trainer {
 namespace {
 
-constexpr std::int64_t kBlock = 512;   ///< columns whose factors stay in the first cache
+constexpr std::int64_t kBlock = 512;   ///< columns whose factors stay in the L1 cache
 constexpr std::int64_t kRowBlock = 8;  ///< rows of so many columns that stay there, too
 
 // In functions of their own, whose arguments do not overlap: the compiler makes vector code of them.
@@ -38,7 +38,10 @@ void add_rows(std::int64_t count, std::int64_t rows, const float* factors, std::
   for (; k + 4 <= rows; k += 4) {
     const float a = factors[k * factor_step], b = factors[(k + 1) * factor_step],
                 c = factors[(k + 2) * factor_step], d = factors[(k + 3) * factor_step];
-    const float* __restrict first = x + k * x_row, * __restrict second = first + x_row, * __restrict third = second + x_row, * __restrict fourth = third + x_row;
+    const float* __restrict first = x + k * x_row;
+    const float* __restrict second = first + x_row;
+    const float* __restrict third = second + x_row;
+    const float* __restrict fourth = third + x_row;
     for (std::int64_t i = 0; i < count; ++i)
       y[i] += (a * first[i] + b * second[i]) + (c * third[i] + d * fourth[i]);
   }

@@ -19,10 +19,10 @@ namespace {
 
 /// A worker with fewer floats than this is not worth waking.
 constexpr std::int64_t kFloatsWorthThread = 1 << 14;
-/// Floats of a piece of a segment: its values, gradients and states stay in the first cache while the guard
+/// Floats of a piece of a segment: its values, gradients and states stay in the L1 cache while the guard
 /// and the optimizer read them one after the other.
 constexpr std::size_t kPieceFloats = kFetchedAhead;
-/// Floats of a fingerprint: many, since each ends with a sum over columns, and still in the first cache.
+/// Floats of a fingerprint: many, since each ends with a sum over columns, and still in the L1 cache.
 constexpr std::size_t kHashedFloats = 4096;
 /// No update reads frozen pieces, so each step checks one of so many.
 constexpr std::size_t kFrozenTurns = 16;

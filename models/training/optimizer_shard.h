@@ -57,7 +57,7 @@ class OptimizerShard {
     std::uint64_t values = 0;    ///< after the last update
   };
   /// Keeps fingerprints from now on, at little cost: of gradients where the finite check reads them, of
-  /// values while they are in the first cache. Call when values are ready for training. `plan` outlives
+  /// values while they are in the L1 cache. Call when values are ready for training. `plan` outlives
   /// this.
   void keep_fingerprints(const NetworkPlan& plan);
   /// visit(parameter, fingerprints) of the segments; those that several ranks update on one of them.

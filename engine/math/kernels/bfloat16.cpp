@@ -22,7 +22,7 @@ namespace {
 
 // Of k at once: the tiles read panels of this depth where they lie.
 constexpr std::int64_t kPairs = 256;
-constexpr std::int64_t kPairsOfA = 1 << 18;  // the second cache holds half of them or more
+constexpr std::int64_t kPairsOfA = 1 << 18;  // the L2 cache holds half of them or more
 constexpr std::int64_t kPanel = 3 * kLanes;
 
 /// The upper half holds the value, rounded to nearest even; subnormal values become zero.
@@ -99,8 +99,6 @@ Operand pair_panel(const Operand& b, std::int64_t columns, std::int64_t depth, f
   return pair_all(b, columns, depth, b.step == 1 ? row : kPairs, to);
 }
 
-inline std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-
 void multiply(const Product& product, float* scratch) {
   const auto& [m, n, k, a, b, beta, c, ldc] = product;
   float* const pairs_of_a = scratch;
@@ -108,9 +106,7 @@ void multiply(const Product& product, float* scratch) {
   const auto from = [](const Operand& whole, std::int64_t first, std::int64_t at) {
     return Operand{whole.data + first * whole.step + at * whole.k_step, whole.step, whole.k_step};
   };
-  // Parts of k about equal, so that none is short.
-  const std::int64_t parts = (k + 2 * kPairs - 1) / (2 * kPairs);
-  const std::int64_t usual_depth = ((k + parts - 1) / parts + kLanes - 1) / kLanes * kLanes;
+  const std::int64_t usual_depth = equal_part(k, 2 * kPairs, kLanes);
   const std::int64_t rows_at_once = kPairsOfA / (usual_depth / 2) / kLanes * kLanes - kLanes;
   for (std::int64_t depth_before = 0; depth_before < k; depth_before += usual_depth) {
     const std::int64_t depth = least(usual_depth, k - depth_before), pairs = (depth + 1) / 2;

@@ -3,15 +3,16 @@
 // from C at each split of k, so its bits do not depend on sizes, position or tile.
 
 #include "engine/math/kernels/gemm_tiles.h"
+#include "engine/math/kernels/loops.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
 constexpr int kNarrow = 4;  // columns at most that go to narrow tiles
 
-// A panel of B stays in the first two caches while all rows of A pass.
+// A panel of B stays in the L1 and L2 caches while all rows of A pass.
 constexpr std::int64_t kDepth = kLanes == 16 && !kPairsOfValues ? 512 : 256;
-// B of this size is in a far cache: panels are packed ahead if A has at least kRowsWorthPacking rows.
+// B of this size lies beyond the L2 cache: panels are packed ahead if A has at least kRowsWorthPacking rows.
 constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = 33;
 // The same limit if A is not transposed: then B holds weights.
 constexpr std::int64_t kFarWeights = 1 << 14;
@@ -30,7 +31,8 @@ constexpr std::int64_t kPanelFloats = kDepth * kVectors * kLanes;
 // A is packed by tiles once, unless it is too large, or there are too few columns to gain by it. Pairs of
 // bfloat16 come packed.
 constexpr std::int64_t kTiledFloats = kPairsOfValues ? 1 : 1 << 17, kTiledColumns = 512;
-// A larger A comes from the third cache, where the second one is small.
+// Parts of a larger A are multiplied one after the other, so that each stays in a small L2 cache. Processors
+// with AVX-512 have a larger one: there A is never cut.
 constexpr std::int64_t kNearFloats = std::int64_t{1} << (kLanes == 16 ? 40 : 16);
 constexpr std::int64_t kPackedRows = kLanes > kRows ? kLanes : kRows;  // at once: whole vectors and tiles
 
@@ -192,14 +194,6 @@ inline Panel next_panel(std::int64_t left) {
   return {over, 1, true};
 }
 
-inline std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-
-/// The length, a multiple of `unit`, of parts of about `most` that are equal, so that none is short.
-inline std::int64_t equal_part(std::int64_t whole, std::int64_t most, std::int64_t unit) {
-  const std::int64_t parts = (whole + most - 1) / most;
-  return ((whole + parts - 1) / parts + unit - 1) / unit * unit;
-}
-
 /// C (+)= A B over some of k, for the columns of a panel.
 void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, const Rows& a, const Columns& b,
                    const Place& place, Packing& next, Packed& memory) {
@@ -244,9 +238,9 @@ Rows tiled(const Product& product, float* a_tiles) {
   return rows;
 }
 
-/// Walks over a product: some columns of C, some of k and some rows at a time. k only grows for each of C.
-/// The columns of C stay in the first cache while k passes; if A is larger than the second cache, a part of A
-/// stays there while all columns pass.
+/// The order in which blocks of a product are multiplied; each element of C meets its k in ascending order.
+/// A small A: all k of some columns, then the next columns. Else all columns for a part of A, which stays in
+/// the L2 cache, then the next rows, then the next k.
 class Walk {
  public:
   explicit Walk(const Product& product)
@@ -260,8 +254,8 @@ class Walk {
   std::int64_t depth() const { return least(product_.k - k, usual_depth_); }
   std::int64_t rows() const { return least(product_.m - row, usual_rows_); }
   Panel panel() const { return next_panel(product_.n - column); }
-  /// The part of A that stays in the second cache while all columns pass: all of it, if it is small.
   bool begins_part_of_a() const { return column == 0 && (k == 0 || !near_a_); }
+  /// What stays in the L2 cache while all columns pass: all of A if it is small, else these rows and k.
   Rows part_of_a(float* tiles) const {
     return tiled({.m = rows(),
                   .n = product_.n,
@@ -376,7 +370,7 @@ void multiply_any(const Product& product) {
   multiply(product, memory);
 }
 
-/// Some rows and columns of a product along a tree, whose sums lie `width` floats apart in the first cache.
+/// Some rows and columns of a product along a tree, whose sums lie `width` floats apart in the L1 cache.
 struct TreeTile {
   static constexpr std::int64_t kFloats = 8 * kVectors * kLanes;
 

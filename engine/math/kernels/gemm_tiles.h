@@ -49,9 +49,6 @@ struct Rows {
   }
 };
 
-/// Hides where a pointer comes from: else the compiler keeps a pointer per row and runs out of registers.
-inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
-
 constexpr int kRowsPerBase = 4;  // what one register can address with the distance and three times it
 
 template <int vectors, int rows, bool prepares = false>

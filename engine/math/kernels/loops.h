@@ -27,6 +27,14 @@ inline Range inside(std::int64_t start, std::int64_t step, std::int64_t count, s
   return {first, last};
 }
 
+inline std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+/// The length, a multiple of `unit`, of equal parts of about `most`, so that none is short. `whole` > 0.
+inline std::int64_t equal_part(std::int64_t whole, std::int64_t most, std::int64_t unit) {
+  const std::int64_t parts = (whole + most - 1) / most;
+  return ((whole + parts - 1) / parts + unit - 1) / unit * unit;
+}
+
 /// Columns whose sums are kept in registers.
 constexpr int kColumnBlock = 32;
 

@@ -6,7 +6,7 @@
 #include "engine/math/kernels/packing.h"
 #include "engine/math/kernels/vector.h"
 
-// A matrix B that does not fit the second cache comes from the third or from memory, some hundred nanoseconds
+// A matrix B that does not fit the L2 cache comes from L3 or from memory, some hundred nanoseconds
 // away. So while the tiles of one panel are multiplied, each of them takes a share in packing the next panel.
 
 namespace trainer::KERNEL_NAMESPACE {
@@ -51,7 +51,7 @@ class Packing {
         fetch_line<false, 2>(line_of_a_, ahead_in_a_);
     for (std::int64_t run = 0; run < runs_a_call_; ++run, ++next_) {
       if (next_ < runs_)
-        // Into the second cache: rows that lie a page apart would push each other out of the first.
+        // Into the L2 cache: rows that lie a page apart would push each other out of L1.
         for (std::int64_t line = 0; line < lines_; ++line)
           fetch_line<false, 2>(from_.data, next_ * run_step_ + line * kLine);
       const std::int64_t row = next_ - kLead;

@@ -22,10 +22,14 @@ typedef std::uint8_t LooseBytes __attribute__((vector_size(kLanes), aligned(1), 
 inline Vector load(const float* from) { return *reinterpret_cast<const LooseVector*>(from); }
 inline void store(const Vector& vector, float* to) { *reinterpret_cast<LooseVector*>(to) = vector; }
 
+/// Hides where a pointer comes from: else the compiler keeps a pointer for each row or pixel of a tile, and
+/// runs out of registers.
+inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
+
 constexpr std::int64_t kLine = 16;  ///< floats of a cache line
 
 /// Fetches the cache line `floats` behind `from` into a cache. It may lie outside the array, so its address
-/// is computed as an integer. `locality`: 3 for the first cache, 2 for the second. Always inline: the
+/// is computed as an integer. `locality`: 3 for the L1 cache, 2 for L2. Always inline: the
 /// compiler removes calls of a function that only fetches.
 template <bool writes = false, int locality = 3>
 [[gnu::always_inline]] inline void fetch_line(const float* from, std::int64_t floats) {
