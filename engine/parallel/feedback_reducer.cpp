@@ -1,6 +1,8 @@
 #include "engine/parallel/feedback_reducer.h"
 
+#include "engine/core/index.h"
 #include "engine/parallel/norm_sketch.h"
+#include "engine/parallel/split_sum.h"
 
 namespace trainer {
 
@@ -19,7 +21,10 @@ void FeedbackReducer::sum_received(int, int, ThreadPool*) {
     error_.reset();
     return ranks_.sum(sums);
   }
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += residual[i];
+  split_sum(std::ssize(sums), &pool_, [&](int part, int parts) {
+    const Range mine = part_of(std::ssize(sums), part, parts);
+    for (std::int64_t i = mine.first; i < mine.last; ++i) sums[at(i)] += residual[at(i)];
+  });
   NormSketch sent, kept;
   if (measures_) sent.add(sums);
   exchange(sums, residual);

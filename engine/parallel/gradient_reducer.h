@@ -50,7 +50,7 @@ class GradientReducer : public GradientSink, public ParameterSource {
   virtual std::span<float> residual() { return {}; }
   /// Of methods with error feedback. False: the next finish() sums float32 values.
   virtual void compress(bool) {}
-  /// True: the next finish() also estimates compression_error(), with one more message.
+  /// True: the next finish() also estimates compression_error(), with two more all-reduces.
   virtual void measure_error(bool) {}
   /// Of error feedback, at the last finish() that measured it: the norm of what all ranks have not sent over
   /// that of what they were to send, both as sums over the ranks. The same on all ranks.

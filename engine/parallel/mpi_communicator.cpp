@@ -226,7 +226,7 @@ MpiCommunicator::MpiCommunicator(MPI_Comm handle, std::vector<int> world_ranks, 
 void MpiCommunicator::set_up() {
   const MpiProgress::Lock lock = group_.progress.enter();
   check_mpi(MPI_Comm_set_errhandler(group_.handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  MPI_Comm_rank(group_.handle, &group_.rank);
+  check_mpi(MPI_Comm_rank(group_.handle, &group_.rank), "MPI_Comm_rank");
   const auto host = [&](int world_rank) { return all_ranks_.hosts_[static_cast<std::size_t>(world_rank)]; };
   group_.between_hosts = std::ranges::any_of(
       group_.world_ranks, [&](int rank) { return host(rank) != host(group_.world_ranks.front()); });
@@ -370,8 +370,8 @@ MPI_Comm MpiCommunicator::make_part(const std::vector<int>& ranks) {
   MPI_Comm handle = MPI_COMM_NULL;
   constexpr int kTag = 0;
   const MpiProgress::Lock lock = group_.progress.enter();
-  MPI_Comm_group(group_.handle, &all);
-  MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &part);
+  check_mpi(MPI_Comm_group(group_.handle, &all), "MPI_Comm_group");
+  check_mpi(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &part), "MPI_Group_incl");
   check_mpi(MPI_Comm_create_group(group_.handle, part, kTag, &handle), "MPI_Comm_create_group");
   MPI_Group_free(&part);
   MPI_Group_free(&all);

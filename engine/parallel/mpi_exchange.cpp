@@ -28,7 +28,7 @@ MpiExchange::MpiExchange(MpiGroup& group, const char* what)
 MpiExchange::~MpiExchange() {
   const MpiProgress::Lock lock = group_.progress.enter();
   group_.progress.remove(*this);
-  if (!complete_) abandon();
+  if (!complete_ || error_ != MPI_SUCCESS) abandon();
 }
 
 /// After an exception: MPI must not write to memory that is gone. Other ranks may be gone, too, so it does
@@ -139,7 +139,10 @@ void MpiExchange::finish_chunk(std::size_t request, const MPI_Status& status) no
 void MpiExchange::decode_chunk(const Message& message, const Chunk& chunk,
                                const MPI_Status& status) noexcept {
   int bytes = 0;
-  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  if (const int code = MPI_Get_count(&status, MPI_BYTE, &bytes); code != MPI_SUCCESS) {
+    error_ = code;
+    return;
+  }
   const std::span<std::byte> floats(message.target + chunk.first, static_cast<std::size_t>(chunk.bytes));
   if (bytes < chunk.bytes && !group_.progress.codes.decode(floats, bytes)) error_ = MPI_ERR_TRUNCATE;
 }

@@ -37,10 +37,10 @@ struct MpiGroup {
 /// Messages under way between this rank and others; between hosts they move in the background. All ranks of
 /// the group make their exchanges in the same order.
 ///
-/// Between hosts a message travels in chunks below the limit to which MPI sends without asking first: the
-/// receiver's answer would wait behind all that it sends itself, and a link would carry one direction at a
-/// time. All exchanges share the few chunks that may be on their way to a rank; what starts first is sent
-/// first, and a rank that has all it waits for begins the next exchange while others still wait.
+/// Between hosts a message travels in chunks below MPI's eager limit: with the rendezvous protocol the
+/// receiver's answer waits behind all that it sends itself, and a link carries one direction at a time. All
+/// exchanges share the few chunks that may be on their way to a rank; what starts first is sent first, and a
+/// rank that has all it waits for begins the next exchange while others still wait.
 class MpiExchange final : public Request, private MpiTask {
  public:
   /// `what`: a text of static lifetime for the watchdog. `group` outlives this object.

@@ -94,7 +94,7 @@ void MpiRemoteMemory::receive() {
   const MpiProgress::Lock lock = group_.progress.enter();
   int any = 0;
   check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
-  // MPICH moves messages only in a probe that finds none: no rank sends to itself.
+  // MPICH makes progress only in a probe that finds no message; no rank sends one to itself.
   check_mpi(MPI_Iprobe(group_.rank, MPI_ANY_TAG, group_.handle, &any, MPI_STATUS_IGNORE), "MPI_Iprobe");
 }
 

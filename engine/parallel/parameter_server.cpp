@@ -98,7 +98,7 @@ T& ParameterServer::at(std::int64_t offset) {
 }
 
 void ParameterServer::begin(const Range& units, std::int64_t version, Owner& owner) {
-  ++segment_;
+  ++stretch_;
   owner_ = &owner;
   units_ = units;
   first_unit_ = units.first;
@@ -165,7 +165,7 @@ std::optional<std::int64_t> ParameterServer::next(std::span<float> values) {
   if (!is_gated()) take_staleness();
   if (first.unit < 0) {
     units_end_ = first.end;
-    set_at_owners(kLeft, segment_);
+    set_at_owners(kLeft, stretch_);
     return std::nullopt;
   }
   std::ranges::copy(std::span(&at<const float>(0), values.size()), values.begin());
@@ -202,7 +202,7 @@ void ParameterServer::leave() {
   const Header header{.ends_early = 1};
   const RemoteMemory::Message message{0, offset_of_header(ranks_.rank()), bytes_of_value(header)};
   memory_->write({&message, 1});
-  set_at_owners(kLeft, segment_);
+  set_at_owners(kLeft, stretch_);
 }
 
 std::int64_t ParameterServer::end() {
@@ -308,7 +308,7 @@ bool ParameterServer::answer_workers() {
 bool ParameterServer::have_all_left() {
   for (int worker = 0; worker < ranks_.size(); ++worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
-    if (self.has_left || memory_->count(offset_of_header(worker) + kLeft) < segment_) continue;
+    if (self.has_left || memory_->count(offset_of_header(worker) + kLeft) < stretch_) continue;
     self.has_left = true;
     order_.leave(worker);
     if (ranks_.rank() == 0 && at<const Header>(offset_of_header(worker)).ends_early != 0) end_early();

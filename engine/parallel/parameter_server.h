@@ -58,7 +58,10 @@ class ParameterServer {
   /// Begins to hand out these units, of which each group of as many as ranks begins at a multiple of their
   /// number, and to update this rank's shard, whose version is `version` now. No rank waits for another one.
   void begin(const Range& units, std::int64_t version, Owner& owner);
-  /// Waits for a unit to compute, and for the values of all parameters. None: all are handed out.
+  // next(), give(), leave() and end() throw Error(lost) if MPI fails; next(), give() and end() rethrow what
+  // the owner threw.
+
+  /// Pulls: waits for a unit to compute, and for the values of all parameters. None: all are handed out.
   std::optional<std::int64_t> next(std::span<float> values);
   /// What a worker's unit gave.
   struct Result {
@@ -68,7 +71,7 @@ class ParameterServer {
     std::span<const double> notes = {};
     bool ends_early = false;  ///< no more groups of units are handed out
   };
-  /// To be called after each next() that gave a unit, unless this worker leaves.
+  /// Pushes a gradient. To be called after each next() that gave a unit, unless this worker leaves.
   void give(const Result& result);
   /// This worker gives no result, takes no unit, and no more groups of units are handed out.
   void leave();
@@ -115,7 +118,7 @@ class ParameterServer {
   std::vector<Range> shards_;  ///< by rank
   std::unique_ptr<RemoteMemory> memory_;
   CountedBytes count_;
-  std::int64_t segment_ = 0;  ///< counts begin()
+  std::int64_t stretch_ = 0;  ///< the number of begin() calls
 
   std::vector<std::int64_t> asked_;  ///< by owner, apart from the results
   std::int64_t given_ = 0, staleness_ = 0, units_end_ = 0;

@@ -30,12 +30,12 @@ LocalTrainer::LocalTrainer(const Config& root, TrainingParts& parts)
       names_.push_back(fmt::format("worker{}.{}", number, state));
     if (has_residuals) names_.push_back(fmt::format("worker{}.residual", number));
   }
-  if (has_residuals) exchange_signs();
+  if (has_residuals) prepare_sign_exchange();
   total_.resize(parts.batch.kinds() + 2);
   sums_.resize(total_.size() * static_cast<std::size_t>(parts.session.shares()));
 }
 
-void LocalTrainer::exchange_signs() {
+void LocalTrainer::prepare_sign_exchange() {
   const NetworkPlan& plan = parts_.session.network().plan();
   Communicator& data = parts_.session.mesh().data();
   std::vector<CompressedParameter> parameters;

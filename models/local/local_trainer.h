@@ -32,7 +32,7 @@ class LocalTrainer final : public HostedStates {
   std::span<float> values(std::size_t state) override;
 
  private:
-  void exchange_signs();  ///< from now on
+  void prepare_sign_exchange();
   void train_workers(std::int64_t first, std::int64_t last, Hook& hooks);
   /// The sum of all workers' differences becomes the gradient of this rank's shard. Collective.
   void sum_differences();

@@ -36,9 +36,9 @@ struct TrainingParts {
   /// Gives the session's network its memory. `sums`: the all-reduce of statistics of layers that see all rows
   /// of a model group.
   void attach(StatisticsReducer& sums);
-  /// The first micro-batch of a step, and the one after `batch`; empty after the last.
+  /// The first micro-batch of a step, and the one after `last`; empty after the last.
   MicroBatch first_micro_batch(std::int64_t step);
-  MicroBatch next_micro_batch(const MicroBatch& batch) const;
+  MicroBatch next_micro_batch(const MicroBatch& last) const;
   /// After reduction: keeps the gradients of a micro-batch, or after the last one adds the kept ones.
   void accumulate(const MicroBatch& batch);
   /// The learning rate of a step, after warm-up, schedule and rollbacks.
