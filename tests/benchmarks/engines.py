@@ -89,10 +89,12 @@ def products_of_step(trainer, environment, name, runs, folder):
 
 
 def write(name, head, rows):
-    """Replaces the rows of these kernels; those of others, which another processor has, stay."""
-    place, kernels = results / f'{name}.csv', head.index('kernels')
+    """Replaces the rows of these kernels and shapes or workloads; others, such as those of another processor's kernels, stay."""
+    place, first = results / f'{name}.csv', head.index('kernels')
+    subject = slice(first, first + 3)
+    measured = {tuple(map(str, row[subject])) for row in rows}
     with place.open(newline='') as file:
-        others = [row for row in list(csv.reader(file))[1:] if row[kernels] not in {new[kernels] for new in rows}]
+        others = [row for row in list(csv.reader(file))[1:] if tuple(row[subject]) not in measured]
     with place.open('w', newline='') as file:
         csv.writer(file, lineterminator='\n').writerows([head, *others, *rows])
 
