@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace trainer {
@@ -16,6 +17,8 @@ struct Compression {
   };
   Method method = Method::none;
   int rank = 0;  ///< of powersgd
+  /// Of methods with error feedback: parameters with fewer values are sent in float32.
+  std::int64_t min_size = 0;
 
   bool is_bf16() const { return method == Method::bf16; }
   /// True if ranks keep what they have not sent, and all of them update all parameters.

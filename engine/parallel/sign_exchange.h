@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,8 +14,9 @@
 
 namespace trainer {
 
-/// Sums arrays of all ranks, as large as the flat parameters, of which one bit of each value travels. A rank
-/// sends its codes to all others, and all add the same in the order of the ranks.
+/// Sums arrays of all ranks, as large as the flat parameters, of which one bit of each value travels, and
+/// small parameters as they are. A rank sends its codes to all others, and all add the same in the order of
+/// the ranks.
 class SignExchange {
  public:
   /// `arrays`: how many each rank adds to the sum.
@@ -27,6 +29,12 @@ class SignExchange {
   void sum(std::span<float> sums);
 
  private:
+  /// The codes of some arrays, one after the other: blocks, then values that are sent as they are.
+  using Codes = std::vector<std::byte, CountedAllocator<std::byte, MemoryKind::messages>>;
+
+  std::int64_t bytes_of_array() const;
+  std::span<SignBlock> blocks(Codes& codes, std::size_t array) const;
+  std::span<float> values_as_they_are(Codes& codes, std::size_t array) const;
   /// work(block, range of floats) for each block, on all threads.
   template <class Work>
   void for_each_block(Work work);
@@ -34,9 +42,11 @@ class SignExchange {
   Communicator& ranks_;
   ThreadPool& pool_;
   std::vector<Range> blocks_;        ///< floats of the flat parameters; none holds two parameters
+  std::vector<Range> in_float32_;    ///< parameters
+  std::int64_t floats_ = 0;          ///< of in_float32_
+  std::size_t arrays_ = 0;           ///< of all ranks
   std::vector<std::int64_t> bytes_;  ///< of the codes of each rank
-  std::vector<SignBlock, CountedAllocator<SignBlock, MemoryKind::messages>> own_,
-      all_;  ///< of this rank; of all ranks; array by array
+  Codes own_, all_;                  ///< of this rank; of all ranks
 };
 
 }  // namespace trainer

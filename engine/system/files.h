@@ -49,7 +49,8 @@ class InputFile {
 
 /// A file that appears under its name when commit() has flushed it, whole or not at all; until then it has
 /// another name, and without commit() it leaves nothing. A link stays, its target is replaced. A pipe, a
-/// device, and an open descriptor such as /dev/stdout are written directly. Failures (a full disk) are Error(failure) with path and reason.
+/// device, and an open descriptor such as /dev/stdout are written directly. Failures (a full disk) are
+/// Error(failure) with path and reason.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);

@@ -40,7 +40,8 @@ void LocalTrainer::prepare_sign_exchange() {
   Communicator& data = parts_.session.mesh().data();
   std::vector<CompressedParameter> parameters;
   for (const Parameter& parameter : plan.parameters())
-    parameters.push_back({.range = {parameter.offset, parameter.offset + parameter.shape.size()}});
+    parameters.push_back({.range = {parameter.offset, parameter.offset + parameter.shape.size()},
+                          .in_float32 = parameter.shape.size() < parts_.session.compression().min_size});
   std::vector<std::int64_t> hosted;
   for (int rank = 0; rank < data.size(); ++rank)
     hosted.push_back(parts_.session.virtual_workers().of_rank(rank).count());

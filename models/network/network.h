@@ -29,7 +29,8 @@ class Network {
     std::optional<VirtualWorkers> split_workers = {};
     int split_rank = 0;
     std::uint64_t seed = 1;
-    int low_rank = 0;  ///< of PowerSGD's factors; 0: none
+    int low_rank = 0;                    ///< of PowerSGD's factors; 0: none
+    std::int64_t low_rank_min_size = 0;  ///< smaller parameters have none
     /// Of a whole sequence, if each row is one of its positions: the rows of one forward() after the other
     /// resume the sequence (Rows::first_position), with one worker and in evaluation. The first extent of the
     /// sample is 1. 0: a row is a whole sample.

@@ -37,9 +37,10 @@ class NetworkPlan final : public Plan {
   /// last layer with such weights, unless an embedding's weights are used again, as by a tied output. A
   /// matrix (rows, columns) whose columns are the last extent.
   bool is_hidden_matrix(const Parameter& parameter) const;
-  /// Declares a state of training for each parameter that two factors of this rank would make smaller:
-  /// PowerSGD's factor of shape (rank, columns), "conv1.weight.powersgd". Columns are the last extent.
-  void add_low_rank_factors(int rank);
+  /// Declares a state of training for each parameter of `min_size` values or more that two factors of this
+  /// rank would make smaller: PowerSGD's factor of shape (rank, columns), "conv1.weight.powersgd". Columns
+  /// are the last extent.
+  void add_low_rank_factors(int rank, std::int64_t min_size);
   static constexpr const char* kLowRankFactor = ".powersgd";
   const std::vector<State>& states() const { return states_; }
   std::int64_t state_end() const { return state_end_; }

@@ -9,10 +9,13 @@ namespace trainer {
 std::vector<CompressedMessage> compressed_messages(const Compression& compression, const NetworkPlan& plan,
                                                    int ranks) {
   if (!compression.has_feedback()) return {};
-  std::int64_t blocks = 0, p_floats = 0, q_floats = 0;
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  std::int64_t sign_bytes = 0, p_floats = 0, q_floats = 0;
   for (const Parameter& parameter : plan.parameters()) {
     const std::int64_t size = parameter.shape.size();
-    blocks += (size + SignBlock::kValues - 1) / SignBlock::kValues;
+    const std::int64_t blocks = (size + SignBlock::kValues - 1) / SignBlock::kValues;
+    sign_bytes +=
+        size < compression.min_size ? kFloat * size : blocks * static_cast<std::int64_t>(sizeof(SignBlock));
     const auto factor =
         std::ranges::find(plan.states(), parameter.name + NetworkPlan::kLowRankFactor, &State::name);
     const bool has_factor = factor != plan.states().end();
@@ -20,8 +23,7 @@ std::vector<CompressedMessage> compressed_messages(const Compression& compressio
     q_floats += has_factor ? factor->shape.size() : 0;
   }
   if (compression.method == Compression::Method::one_bit)
-    return {{"all-gather of signs", ranks * blocks * static_cast<std::int64_t>(sizeof(SignBlock))}};
-  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+    return {{"all-gather of signs", ranks * sign_bytes}};
   return {{"all-reduce of factors P", kFloat * p_floats, true},
           {"all-reduce of factors Q", kFloat * q_floats, true}};
 }

@@ -6,6 +6,14 @@ namespace {
 
 constexpr int kMaxRank = 256;
 
+Setting min_size() {
+  return integer("min_size",
+                 "parameters with fewer values are sent in float32: they are few bytes, and errors in them "
+                 "cost accuracy")
+      .at_least(0)
+      .fallback("4096");
+}
+
 const Registry<Compression>::Add bf16_compression{
     {.name = "bf16",
      .help = "bfloat16, half the bytes: rounds the gradients of each host and the changes of parameters"},
@@ -15,9 +23,11 @@ const Registry<Compression>::Add bf16_compression{
 
 const Registry<Compression>::Add one_bit_compression{
     {.name = "one_bit",
-     .help = "the sign of each gradient, and two means a block of 128, with error feedback (1-bit SGD)"},
-    [](const Config&) {
-      return std::make_unique<Compression>(Compression{.method = Compression::Method::one_bit});
+     .help = "the sign of each gradient, and two means a block of 128, with error feedback (1-bit SGD)",
+     .settings = {min_size()}},
+    [](const Config& config) {
+      return std::make_unique<Compression>(Compression{.method = Compression::Method::one_bit,
+                                                       .min_size = config.get<std::int64_t>("min_size")});
     }};
 const Registry<Compression>::Add powersgd_compression{
     {.name = "powersgd",
@@ -26,10 +36,12 @@ const Registry<Compression>::Add powersgd_compression{
      .settings = {integer("rank", "rank of these matrices; a higher one is nearer and sends more")
                       .at_least(1)
                       .at_most(kMaxRank)
-                      .fallback("4")}},
+                      .fallback("4"),
+                  min_size()}},
     [](const Config& config) {
-      return std::make_unique<Compression>(
-          Compression{.method = Compression::Method::powersgd, .rank = config.get<int>("rank")});
+      return std::make_unique<Compression>(Compression{.method = Compression::Method::powersgd,
+                                                       .rank = config.get<int>("rank"),
+                                                       .min_size = config.get<std::int64_t>("min_size")});
     }};
 
 }  // namespace

@@ -71,10 +71,11 @@ ParameterWindow::Options window_options(ParameterWindow::Options options, const 
 }
 
 /// For error feedback: the parameters, with PowerSGD's factors where they have one.
-std::vector<CompressedParameter> compressed_parameters(Network& network) {
+std::vector<CompressedParameter> compressed_parameters(Network& network, const Compression& compression) {
   std::vector<CompressedParameter> result;
   for (const Parameter& parameter : network.plan().parameters()) {
-    result.push_back({.range = {parameter.offset, parameter.offset + parameter.shape.size()}});
+    result.push_back({.range = {parameter.offset, parameter.offset + parameter.shape.size()},
+                      .in_float32 = parameter.shape.size() < compression.min_size});
     CompressedParameter& last = result.back();
     const auto state = std::ranges::find(network.plan().states(),
                                          parameter.name + NetworkPlan::kLowRankFactor, &State::name);
@@ -118,7 +119,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       warmup_steps(schedule_context(root.at("train"), session, facts).warmup),
       windows(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
               window_options(options, session, *optimizer), session.network().split_parameter_end()),
-      reducer(windows.make_reducer(session.mesh(), session.pool(), compressed_parameters(session.network()))),
+      reducer(windows.make_reducer(session.mesh(), session.pool(),
+                                   compressed_parameters(session.network(), session.compression()))),
       scalars(session.mesh(), windows.rest(), windows.front()),
       statistics(session.mesh(), session.pool(), options.share, session.virtual_workers()),
       batch(session, session.network()),

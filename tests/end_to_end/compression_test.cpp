@@ -32,7 +32,9 @@ TEST_CASE("the header names the compression, and training lines have the error o
           "[compression]") {
   const SmallRun run;
   const auto [compression, text, has_error] = GENERATE(table<std::string, std::string, bool>(
-      {{"bf16", "bf16", false}, {"one_bit", "one_bit", true}, {"{powersgd: 2}", "powersgd rank 2", true}}));
+      {{"bf16", "bf16", false},
+       {"{one_bit: {min_size: 0}}", "one_bit", true},
+       {"{powersgd: {rank: 2, min_size: 0}}", "powersgd rank 2", true}}));
   const ProgramResult result = run.trainer(words(compression, "run"), 2);
   INFO(result.err);
   REQUIRE(result.code == 0);
@@ -69,7 +71,8 @@ TEST_CASE("a plan counts the bytes that the compression sends", "[compression]")
   CHECK(plan("bf16").find("all-gather of parameters") != std::string::npos);
   CHECK(plan("one_bit").find("all-gather of signs") != std::string::npos);
   CHECK(plan("one_bit").find("all-gather of parameters") == std::string::npos);
-  CHECK(plan("powersgd").find("all-reduce of factors Q") != std::string::npos);
+  CHECK(plan("one_bit") != plan("{one_bit: {min_size: 0}}"));
+  CHECK(plan("{powersgd: {min_size: 0}}").find("all-reduce of factors Q") != std::string::npos);
   CHECK(plan("powersgd").find("residual of compression") != std::string::npos);
 }
 

@@ -193,7 +193,7 @@ TEST_CASE("a plan has the memory by kind that the allocations of a run count, in
       Mode{2, 1, {"--datapar", "--shard", "parameters"}, "train.exact=true"},
       Mode{1, 1, {}, "train.activations=bf16"}, Mode{2, 2, {"--datapar"}, "train.precision=bf16"},
       Mode{2, 1, {"--datapar", "--ranks-per-node", "1"}, "train.compression=bf16"},
-      Mode{2, 2, {"--datapar"}, "train.compression={powersgd: {rank: 4}}"},
+      Mode{2, 2, {"--datapar"}, "train.compression={powersgd: {rank: 4, min_size: 0}}"},
       Mode{2, 2, {"--datapar"}, "train.checkpoint=epoch"},
       Mode{2, 2, {"--modelpar"}, "train.checkpoint=epoch"}, Mode{1, 1, {}, "train.accumulate=2"},
       Mode{2, 2, {"--datapar"}, "train.ema=0.9"},

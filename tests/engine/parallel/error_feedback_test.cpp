@@ -7,6 +7,7 @@
 #include "engine/parallel/gradient_reducer.h"
 #include "engine/parallel/low_rank.h"
 #include "engine/parallel/sign_code.h"
+#include "engine/parallel/sign_exchange.h"
 #include "tests/support/mpi_main.h"
 
 namespace trainer {
@@ -63,7 +64,8 @@ class Reduction {
  private:
   std::vector<CompressedParameter> parameters() {
     CompressedParameter matrix{.range = {0, kMatrix}};
-    if (!factor_.empty()) matrix = {{0, kMatrix}, kRows, kColumns, factor_};
+    if (!factor_.empty())
+      matrix = {.range = {0, kMatrix}, .rows = kRows, .columns = kColumns, .factor = factor_};
     return {matrix, {.range = {kMatrix, kTotal}}};
   }
 
@@ -159,7 +161,7 @@ TEST_CASE("a gradient that is not finite is known to all ranks", "[parallel]") {
   std::vector<float> factor(static_cast<std::size_t>(rank * kColumns));
   ParameterWindow window(mesh, pool, kBorders, {.oversubscribed = true, .compression = compression});
   CompressedParameter matrix{.range = {0, kMatrix}};
-  if (rank > 0) matrix = {{0, kMatrix}, kRows, kColumns, factor};
+  if (rank > 0) matrix = {.range = {0, kMatrix}, .rows = kRows, .columns = kColumns, .factor = factor};
   const auto reducer = make_gradient_reducer(mesh, pool, window, {matrix, {.range = {kMatrix, kTotal}}});
   reducer->begin();
   std::ranges::fill(window.gradients(0), 1.0f);
@@ -169,6 +171,35 @@ TEST_CASE("a gradient that is not finite is known to all ranks", "[parallel]") {
   reducer->finish();
   CHECK(std::ranges::any_of(window.sums({0, kTotal}), [](float value) { return !std::isfinite(value); }));
   reducer->publish();
+}
+
+TEST_CASE("parameters in float32 are summed whole, beside others of which one bit travels", "[parallel]") {
+  Mesh mesh(test_world(), {.data = test_world().size()});
+  ThreadPool pool(2, true);
+  const std::vector<std::int64_t> arrays(static_cast<std::size_t>(test_world().size()), 2);
+  SignExchange exchange(mesh.data(), pool,
+                        {{.range = {0, 16}, .in_float32 = true},
+                         {.range = {16, 716}},
+                         {.range = {716, 731}, .in_float32 = true}},
+                        arrays);
+  std::vector<float> sums(731), residual(731, 1.0f);
+  std::vector<double> expected(731);
+  for (int rank = 0; rank < test_world().size(); ++rank)
+    for (int array = 0; array < 2; ++array)
+      for (std::int64_t i = 0; i < 731; ++i)
+        expected[static_cast<std::size_t>(i)] += gradient(0, rank, array, i);
+  for (int array = 0; array < 2; ++array) {
+    for (std::int64_t i = 0; i < 731; ++i)
+      sums[static_cast<std::size_t>(i)] = gradient(0, test_world().rank(), array, i);
+    exchange.encode(static_cast<std::size_t>(array), sums, residual);
+    CHECK(residual[0] == 0);
+    CHECK(residual[20] != 0);
+    CHECK(residual[730] == 0);
+  }
+  exchange.sum(sums);
+  check_same_on_all_ranks(sums);
+  for (const std::size_t i : {0U, 15U, 716U, 730U}) CHECK(sums[i] == Approx(expected[i]).margin(1e-5));
+  CHECK(sums[20] != Approx(expected[20]).margin(1e-5));
 }
 
 TEST_CASE("columns become orthonormal, and those that depend on others zero", "[parallel][1 rank]") {

@@ -72,8 +72,8 @@ TEST_CASE("a local run has the same bits wherever it is computed, with and witho
       {kRagged, kAdam},
       {kSpoken, kAdam},
       {kConvnet, std::string(kAdam) + ", compression: bf16"},
-      {kMlp, std::string(kSgd) + ", compression: one_bit"},
-      {kGpt, std::string(kAdam) + ", compression: one_bit"},
+      {kMlp, std::string(kSgd) + ", compression: {one_bit: {min_size: 0}}"},
+      {kGpt, std::string(kAdam) + ", compression: {one_bit: {min_size: 0}}"},
   }));
   // The last batch of an epoch has 7 samples: one of 8 virtual workers has none.
   const std::string settings = inner + ", epochs: 2" + kNesterov;
@@ -93,7 +93,7 @@ TEST_CASE("a local run that resumes, on another placement too, has the bits of o
           "[local]") {
   const int stop = GENERATE(2, 3, 5);
   const std::string settings =
-      std::string(kAdam) + kNesterov + GENERATE("", ", compression: one_bit") + ", steps: ";
+      std::string(kAdam) + kNesterov + GENERATE("", ", compression: {one_bit: {min_size: 0}}") + ", steps: ";
   const auto alone = solo();
   const Run whole = train(*alone, {}, {kConvnet, settings + "8"});
   for (const Placement& first : {Placement{.data = test_world().size()},
@@ -155,8 +155,8 @@ TEST_CASE("with one_bit a virtual worker keeps what it has not sent, and checkpo
   const auto alone = solo();
   const Run initial = train(*alone, {}, {kPairs, std::string(kSgd) + ", steps: 0"});
   const Run in_float = train(*alone, {}, {kPairs, settings});
-  const Run run =
-      train(test_world(), {.data = test_world().size()}, {kPairs, settings + ", compression: one_bit"});
+  const Run run = train(test_world(), {.data = test_world().size()},
+                        {kPairs, settings + ", compression: {one_bit: {min_size: 0}}"});
   if (test_world().rank() != 0) return;
   CHECK(run.end.optimizer.size() == 5 * 2 * run.weights().size());
   CHECK(largest_difference(run, in_float, initial) > 0.1);

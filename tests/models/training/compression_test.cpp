@@ -95,7 +95,8 @@ const std::string kFeedback = std::string(kAdam) + ", ema: 0.9, clip_norm: 1, co
 
 TEST_CASE("with error feedback a run that resumes ends with the bits of one that never stopped",
           "[training]") {
-  const std::string settings = kFeedback + GENERATE("one_bit", "{powersgd: 2}");
+  const std::string settings =
+      kFeedback + GENERATE("{one_bit: {min_size: 0}}", "{powersgd: {rank: 2, min_size: 0}}");
   for (const Placement& placement : without_model_ranks(test_world().size())) {
     INFO(text(placement) << ", " << settings);
     const Run whole = train(test_world(), placement, {kConvnet, settings + ", steps: 9"});
@@ -115,7 +116,8 @@ TEST_CASE("with error feedback a run that resumes ends with the bits of one that
 TEST_CASE("error feedback begins after the warm-up of the learning rate, also where a run resumes",
           "[training]") {
   const std::string settings = std::string(kSgd) + ", warmup: {steps: 5}";
-  const std::string compressed = settings + ", compression: " + GENERATE("one_bit", "{powersgd: 1}");
+  const std::string compressed = settings + ", compression: " +
+                                 GENERATE("{one_bit: {min_size: 0}}", "{powersgd: {rank: 1, min_size: 0}}");
   const Placement placement{.data = test_world().size()};
   const Run plain = train(test_world(), placement, {kMlp, settings + ", steps: 8"});
   const Run whole = train(test_world(), placement, {kMlp, compressed + ", steps: 8"});
@@ -129,7 +131,7 @@ TEST_CASE("error feedback begins after the warm-up of the learning rate, also wh
 }
 
 TEST_CASE("PowerSGD is the same computation on any number of ranks, also where a run resumes", "[training]") {
-  const std::string settings = std::string(kSgd) + ", compression: {powersgd: 2}";
+  const std::string settings = std::string(kSgd) + ", compression: {powersgd: {rank: 2, min_size: 0}}";
   const auto alone = solo();
   const Run reference = train(*alone, {}, {kMlp, settings + ", steps: 12"});
   const Run beginning = train(*alone, {}, {kMlp, settings + ", steps: 6"});
