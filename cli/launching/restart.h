@@ -11,7 +11,7 @@ namespace trainer {
 inline constexpr const char* kRestartVariable = "TRAINER_RESTART";
 
 /// How many of `ranks` ranks resume a run: the survivors, but at least one fewer than before, in whole
-/// columns of a mesh if that is possible.
+/// model groups of a mesh if that is possible.
 int ranks_to_resume_with(const Arguments& arguments, int ranks, const RankReports& reports);
 
 /// Makes the processes that are launched from now on resume `run`; empty: start from the beginning.
