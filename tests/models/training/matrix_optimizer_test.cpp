@@ -57,8 +57,8 @@ TEST_CASE("a run with muon that resumes ends with the bits of one that never sto
 }
 
 TEST_CASE("muon with compressed messages learns, on nodes of one rank", "[training]") {
-  const std::string settings =
-      std::string(kMuon) + ", epochs: 6, compression: " + GENERATE("bf16", "{powersgd: {rank: 2, min_size: 0}}");
+  const std::string settings = std::string(kMuon) + ", epochs: 6, compression: " +
+                               GENERATE("bf16", "{powersgd: {rank: 2, min_size: 0}}");
   INFO(settings);
   const Placement placement{.data = test_world().size(), .ranks_per_node = 1, .share = false};
   const Run run = train(test_world(), placement, {kConvnets, settings});
