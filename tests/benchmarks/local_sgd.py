@@ -55,13 +55,13 @@ WORKLOADS = {
         'local, 60 steps, average, bf16': 'steps: 60, outer: average',
         'local, 25 steps, average, one_bit': 'steps: 25, outer: average'}, {
         'local, 60 steps, average, bf16': ['train.compression=bf16'],
-        'local, 25 steps, average, one_bit': ['train.compression=one_bit']}),
+        'local, 25 steps, average, one_bit': ['train.compression={one_bit: {min_size: 0}}']}),
     'gpt-small, batch 128': Workload('gpt-small', '2,000 steps', 'valid', lambda line: f"{line['loss']:.3f}", 128, 4, 100, {
         'synchronous': None,
         'local, 11 steps, average, one_bit': 'steps: 11, outer: average',
         'local, 25 steps, average, one_bit': 'steps: 25, outer: average'}, {
-        'local, 11 steps, average, one_bit': ['train.compression=one_bit'],
-        'local, 25 steps, average, one_bit': ['train.compression=one_bit']}),
+        'local, 11 steps, average, one_bit': ['train.compression={one_bit: {min_size: 0}}'],
+        'local, 25 steps, average, one_bit': ['train.compression={one_bit: {min_size: 0}}']}),
 }
 
 
