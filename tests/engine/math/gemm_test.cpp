@@ -97,6 +97,7 @@ TEST_CASE("gemm equals plain loops for every transposition, beta and leading dim
                                      {200, 2, 5},
                                      {147, 28, 64},
                                      // B so large that it is packed ahead.
+                                     {19, 270, 500},
                                      {35, 270, 500},
                                      {35, 103, 1300},
                                      // A packed by tiles, but for what is left of its rows.
