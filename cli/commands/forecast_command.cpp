@@ -48,7 +48,7 @@ class Forecast {
     for (const MeshShape& mesh : meshes(ranks)) try {
         auto candidate = plan(ranks, mesh);
         const Predicted predicted = compute(*candidate);
-        if (best && predicted.middle >= prediction.middle) continue;
+        if (best && predicted.middle() >= prediction.middle()) continue;
         best = std::move(candidate);
         prediction = predicted;
       } catch (const Error& error) {
@@ -77,13 +77,13 @@ class Forecast {
   const std::string& data() const { return data_; }
 
  private:
-  /// The seconds of a step, also with each combination of slow and fast computing and link.
+  /// Seconds of a step: as computing and the link are, then with each combination of slow and fast ones.
   struct Predicted {
-    double middle = 0, waiting = 0;
-    std::array<double, 4> corners{};
+    std::array<double, 5> steps{};
+    double waiting = 0;  ///< share of the first
+
+    double middle() const { return steps.front(); }
   };
-  static double low(const Predicted& predicted) { return std::ranges::min(predicted.corners); }
-  static double high(const Predicted& predicted) { return std::ranges::max(predicted.corners); }
 
   std::int64_t batch_of(int ranks) const { return arguments_.weak ? batch_ * ranks : batch_; }
 
@@ -132,12 +132,12 @@ class Forecast {
     }
     Predicted result;
     const StepTime time = step_time(run, times, 1, 1);
-    result.middle = time.total();
     result.waiting = time.waiting() / time.total();
-    std::size_t corner = 0;
+    std::size_t next = 0;
+    result.steps[next++] = time.total();
     for (const double factor : spread)
       for (const double link : {1 - kLinkError, 1 + kLinkError})
-        result.corners[corner++] = step_time(run, times, factor, link).total();
+        result.steps[next++] = step_time(run, times, factor, link).total();
     return result;
   }
 
@@ -156,19 +156,18 @@ class Forecast {
     row.model_ranks = run.ranks().mesh().model().size();
     row.batch = batch_of(row.ranks);
     row.waiting = step.waiting;
-    row.step = {step.middle, low(step), high(step)};
+    row.step = estimate(step.steps);
     const auto batch = static_cast<double>(row.batch);
     row.throughput = {batch / row.step.value, batch / row.step.high, batch / row.step.low};
-    const auto efficiency = [&](double one, double all) {
-      return batch / all / (static_cast<double>(one_batch_) / one) / row.ranks;
-    };
-    // Slow computing is slow on one rank, too: each corner has its own efficiency.
-    row.efficiency = {efficiency(one_.middle, step.middle), 1e300, 0};
-    for (std::size_t corner = 0; corner < step.corners.size(); ++corner) {
-      const double value = efficiency(one_.corners[corner], step.corners[corner]);
-      row.efficiency.low = std::min(row.efficiency.low, value);
-      row.efficiency.high = std::max(row.efficiency.high, value);
-    }
+    // Slow computing is slow on one rank, too.
+    std::array<double, 5> efficiencies{};
+    for (std::size_t i = 0; i < efficiencies.size(); ++i)
+      efficiencies[i] = batch / step.steps[i] / (static_cast<double>(one_batch_) / one_.steps[i]) / row.ranks;
+    row.efficiency = estimate(efficiencies);
+  }
+
+  static Estimate estimate(const std::array<double, 5>& values) {
+    return {values.front(), std::ranges::min(values), std::ranges::max(values)};
   }
 
   const Arguments& arguments_;

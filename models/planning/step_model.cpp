@@ -31,14 +31,12 @@ class Clock {
   void compute(double seconds) { advance(seconds); }
   /// Computes a layer, which waits for its sums in between.
   void compute(double seconds, double waits, const std::vector<double>& sums, int nodes) {
-    const double before = now_;
     for (const double bytes : sums) {
       advance(seconds / static_cast<double>(sums.size()));
-      sum(bytes, nodes);
+      wait_in_layer(sum(bytes, nodes));
     }
     if (sums.empty()) advance(seconds);
-    now_ += waits;
-    time_.layers += now_ - before - seconds;
+    wait_in_layer(waits);
   }
   /// Returns when an exchange of `bytes` that starts now is complete.
   double exchange(const StepWork::Bucket& bucket, double bytes) {
@@ -70,14 +68,16 @@ class Clock {
     time_.handling += cost_.overhead_per_byte / cost_.seconds_of_byte() * on_link;
     now_ += seconds;
   }
-  /// A part of the sum may share the link; the rest has it alone.
-  void sum(double bytes, int nodes) {
+  void wait_in_layer(double seconds) {
+    now_ += seconds;
+    time_.layers += seconds;
+  }
+  /// The seconds of a sum. A part of it may share the link; the rest has it alone.
+  double sum(double bytes, int nodes) const {
     const double alone = cost_.sum(bytes, nodes, false), shared = cost_.sum(bytes, nodes, true);
     const double busy = std::max(0.0, link_free_ - now_);
-    if (shared <= busy)
-      now_ += shared;
-    else if (alone > 0)
-      now_ += busy + (1 - busy / shared) * alone;
+    if (shared <= busy) return shared;
+    return alone > 0 ? busy + (1 - busy / shared) * alone : 0;
   }
 
   const StepWork& work_;

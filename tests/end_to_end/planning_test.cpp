@@ -259,6 +259,21 @@ TEST_CASE("a forecast has a row for each number of ranks, and the first is as ef
   CHECK(has(read_text(run.path("chart.svg")), "</svg>"));
 }
 
+TEST_CASE("a forecast lies within its own bounds", "[planning]") {
+  // 32 ranks: a link that is 10 % slower or faster has another order of messages, and both take longer.
+  const ProgramResult result =
+      SmallRun().trainer({"forecast", setting_of_tests("TRAINER_CONFIGS") + "/mnist-small.yaml", "-n",
+                          "1,2,4,...,64", "--rate", "50", "--csv"});
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  const auto rows = csv_rows(result.out);
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    for (const std::size_t value : {6, 9, 12}) {
+      CHECK(std::stod(rows[i][value]) >= std::stod(rows[i][value + 1]));
+      CHECK(std::stod(rows[i][value]) <= std::stod(rows[i][value + 2]));
+    }
+}
+
 TEST_CASE("a command for one process refuses several, by its own name", "[planning]") {
   const SmallRun run;
   for (const std::string command : {"plan", "forecast"}) {

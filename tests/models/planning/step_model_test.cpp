@@ -31,6 +31,13 @@ TEST_CASE("a step on one node computes and waits for nothing", "[planning]") {
   CHECK(time.wire == 0);
 }
 
+TEST_CASE("rounded times of layers do not look like waiting", "[planning]") {
+  StepWork work{.nodes = 1};
+  for (const double seconds : {0.1, 0.2, 0.3, 0.7})
+    work.layers.push_back({.forward = seconds, .backward = 2 * seconds});
+  CHECK(predict_step(work, link(1e9)).waiting() == 0);
+}
+
 TEST_CASE("a step is never shorter than its computing nor than its bytes on the wire", "[planning]") {
   for (const double bandwidth : {1e7, 1e8, 1e9, 1e10, 1e12})
     for (const int nodes : {2, 4, 64}) {
