@@ -23,6 +23,8 @@ struct Compression {
   bool is_bf16() const { return method == Method::bf16; }
   /// True if ranks keep what they have not sent, and all of them update all parameters.
   bool has_feedback() const { return method == Method::one_bit || method == Method::powersgd; }
+  /// Of methods with error feedback: whether a parameter of so many values is sent as it is.
+  bool sends_as_float32(std::int64_t size) const { return size < min_size; }
   /// "bf16", "powersgd rank 4"; empty for float32.
   std::string text() const;
   /// Bytes that a value takes between hosts, without feedback.

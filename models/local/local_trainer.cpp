@@ -10,6 +10,7 @@
 #include "engine/core/sum_tree.h"
 #include "engine/math/elementwise.h"
 #include "models/local/model_states.h"
+#include "models/training/compressed_parameters.h"
 #include "models/training/divergence.h"
 #include "models/training/step_clock.h"
 
@@ -36,17 +37,15 @@ LocalTrainer::LocalTrainer(const Config& root, TrainingParts& parts)
 }
 
 void LocalTrainer::prepare_sign_exchange() {
-  const NetworkPlan& plan = parts_.session.network().plan();
-  Communicator& data = parts_.session.mesh().data();
-  std::vector<CompressedParameter> parameters;
-  for (const Parameter& parameter : plan.parameters())
-    parameters.push_back({.range = {parameter.offset, parameter.offset + parameter.shape.size()},
-                          .in_float32 = parameter.shape.size() < parts_.session.compression().min_size});
+  Session& session = parts_.session;
+  Communicator& data = session.mesh().data();
   std::vector<std::int64_t> hosted;
   for (int rank = 0; rank < data.size(); ++rank)
-    hosted.push_back(parts_.session.virtual_workers().of_rank(rank).count());
-  signs_.emplace(data, parts_.session.pool(), parameters, hosted);
-  for (LocalWorker& worker : workers_) worker.residual = Arena(plan.parameter_end(), MemoryKind::residual);
+    hosted.push_back(session.virtual_workers().of_rank(rank).count());
+  signs_.emplace(data, session.pool(), compressed_parameters(session.network(), session.compression()),
+                 hosted);
+  for (LocalWorker& worker : workers_)
+    worker.residual = Arena(session.network().plan().parameter_end(), MemoryKind::residual);
 }
 
 void LocalTrainer::train(Progress& run, Hook& hooks) {

@@ -49,7 +49,8 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
   if (options.is_packed) plan_.pack();
   if (options.stores_bfloat16) plan_.store_bfloat16();
   output_ = layers_.setup(input_, plan_);
-  if (options.low_rank > 0) plan_.add_low_rank_factors(options.low_rank, options.low_rank_min_size);
+  if (options.compression.method == Compression::Method::powersgd)
+    plan_.add_low_rank_factors(options.compression);
   y_ = plan_.saved(output_.size());
   dy_ = plan_.scratch(output_.size());
   const std::int64_t border = split_parameter_end();

@@ -10,6 +10,7 @@
 #include "engine/core/arena.h"
 #include "engine/core/flat_values.h"
 #include "engine/core/virtual_workers.h"
+#include "engine/parallel/compression.h"
 #include "engine/parallel/memory_block.h"
 #include "models/layers/sequence.h"
 #include "models/network/network_pass.h"
@@ -29,8 +30,7 @@ class Network {
     std::optional<VirtualWorkers> split_workers = {};
     int split_rank = 0;
     std::uint64_t seed = 1;
-    int low_rank = 0;                    ///< of PowerSGD's factors; 0: none
-    std::int64_t low_rank_min_size = 0;  ///< smaller parameters have none
+    Compression compression = {};  ///< powersgd: parameters have factors
     /// Of a whole sequence, if each row is one of its positions: the rows of one forward() after the other
     /// resume the sequence (Rows::first_position), with one worker and in evaluation. The first extent of the
     /// sample is 1. 0: a row is a whole sample.

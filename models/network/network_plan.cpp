@@ -22,9 +22,10 @@ bool NetworkPlan::is_hidden_matrix(const Parameter& parameter) const {
   return is_tied || parameter.module() != last->module();
 }
 
-void NetworkPlan::add_low_rank_factors(int rank, std::int64_t min_size) {
+void NetworkPlan::add_low_rank_factors(const Compression& powersgd) {
+  const int rank = powersgd.rank;
   for (const Parameter& parameter : parameters_) {
-    if (parameter.shape.rank() < 2 || parameter.shape.size() < min_size) continue;
+    if (parameter.shape.rank() < 2 || powersgd.sends_as_float32(parameter.shape.size())) continue;
     const std::int64_t columns = parameter.shape[parameter.shape.rank() - 1],
                        rows = parameter.shape.size() / columns;
     if ((rows + columns) * rank >= rows * columns) continue;

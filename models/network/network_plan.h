@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/parallel/compression.h"
 #include "models/layers/plan.h"
 
 namespace trainer {
@@ -37,10 +38,10 @@ class NetworkPlan final : public Plan {
   /// last layer with such weights, unless an embedding's weights are used again, as by a tied output. A
   /// matrix (rows, columns) whose columns are the last extent.
   bool is_hidden_matrix(const Parameter& parameter) const;
-  /// Declares a state of training for each parameter of `min_size` values or more that two factors of this
-  /// rank would make smaller: PowerSGD's factor of shape (rank, columns), "conv1.weight.powersgd". Columns
-  /// are the last extent.
-  void add_low_rank_factors(int rank, std::int64_t min_size);
+  /// Declares a state of training for each matrix that two factors would make smaller, unless it is sent as
+  /// float32: PowerSGD's factor of shape (rank, columns), "conv1.weight.powersgd". Columns are the last
+  /// extent.
+  void add_low_rank_factors(const Compression& powersgd);
   static constexpr const char* kLowRankFactor = ".powersgd";
   const std::vector<State>& states() const { return states_; }
   std::int64_t state_end() const { return state_end_; }

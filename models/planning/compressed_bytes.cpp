@@ -14,8 +14,8 @@ std::vector<CompressedMessage> compressed_messages(const Compression& compressio
   for (const Parameter& parameter : plan.parameters()) {
     const std::int64_t size = parameter.shape.size();
     const std::int64_t blocks = (size + SignBlock::kValues - 1) / SignBlock::kValues;
-    sign_bytes +=
-        size < compression.min_size ? kFloat * size : blocks * static_cast<std::int64_t>(sizeof(SignBlock));
+    sign_bytes += compression.sends_as_float32(size) ? kFloat * size
+                                                     : blocks * static_cast<std::int64_t>(sizeof(SignBlock));
     const auto factor =
         std::ranges::find(plan.states(), parameter.name + NetworkPlan::kLowRankFactor, &State::name);
     const bool has_factor = factor != plan.states().end();

@@ -223,8 +223,7 @@ std::unique_ptr<Network> Session::make_network(const Config& root, const Virtual
       .split_workers = row_split_ ? std::optional(row_split_->split) : std::nullopt,
       .split_rank = rank * mesh_.model().size() + mesh_.model().rank(),
       .seed = settings_.seed,
-      .low_rank = settings_.compression.rank,
-      .low_rank_min_size = settings_.compression.min_size,
+      .compression = settings_.compression,
       .is_packed = data_.train->info().is_packed,
       .stores_bfloat16 = settings_.stores_bfloat16,
       .rewrite = [this](Sequence& layers) { shard_layers(layers, model_group_, row_split_); }};

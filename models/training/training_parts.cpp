@@ -6,6 +6,7 @@
 #include "engine/system/cores.h"
 #include "models/optimizers/outer_optimizer.h"
 #include "models/training/batch_rows.h"
+#include "models/training/compressed_parameters.h"
 
 namespace trainer {
 namespace {
@@ -68,24 +69,6 @@ ParameterWindow::Options window_options(ParameterWindow::Options options, const 
     options.cut_floats = 0;
   }
   return options;
-}
-
-/// For error feedback: the parameters, with PowerSGD's factors where they have one.
-std::vector<CompressedParameter> compressed_parameters(Network& network, const Compression& compression) {
-  std::vector<CompressedParameter> result;
-  for (const Parameter& parameter : network.plan().parameters()) {
-    result.push_back({.range = {parameter.offset, parameter.offset + parameter.shape.size()},
-                      .in_float32 = parameter.shape.size() < compression.min_size});
-    CompressedParameter& last = result.back();
-    const auto state = std::ranges::find(network.plan().states(),
-                                         parameter.name + NetworkPlan::kLowRankFactor, &State::name);
-    if (state == network.plan().states().end()) continue;
-    last.columns = state->shape[1];
-    last.rows = last.range.count() / last.columns;
-    last.factor = network.states().subspan(static_cast<std::size_t>(state->offset),
-                                           static_cast<std::size_t>(state->shape.size()));
-  }
-  return result;
 }
 
 /// Cores of this rank without a worker. Those that a quota grants are not this rank's alone.
