@@ -85,8 +85,7 @@ MemoryNeeds memory_needs(const OpenRun& run) {
       .compression = settings.compression,
       .saved_arrays = saved_arrays(run.config.root().at("train"), settings),
       .keeps_gradients = settings.accumulate > 1,
-      // Beside train.local residuals are those of virtual workers.
-      .keeps_residual = settings.compression.has_feedback() && !settings.local,
+      .is_local = settings.local.has_value(),
       .optimizer_scratch = optimizer_scratch(run.config.root().at("train"), run.session->network()),
       .saves = settings.checkpoint.kind != Cadence::Kind::never};
   for (const Dataset* source : run.session->data().sources) needs.samples += source->stored_bytes();

@@ -7,7 +7,7 @@
 namespace trainer {
 
 std::vector<CompressedMessage> compressed_messages(const Compression& compression, const NetworkPlan& plan,
-                                                   int ranks) {
+                                                   std::int64_t arrays) {
   if (!compression.has_feedback()) return {};
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
   std::int64_t sign_bytes = 0, p_floats = 0, q_floats = 0;
@@ -23,7 +23,7 @@ std::vector<CompressedMessage> compressed_messages(const Compression& compressio
     q_floats += has_factor ? factor->shape.size() : 0;
   }
   if (compression.method == Compression::Method::one_bit)
-    return {{"all-gather of signs", ranks * sign_bytes}};
+    return {{"all-gather of signs", arrays * sign_bytes}};
   return {{"all-reduce of factors P", kFloat * p_floats, true},
           {"all-reduce of factors Q", kFloat * q_floats, true}};
 }

@@ -15,8 +15,9 @@ struct CompressedMessage {
   bool is_all_reduce = false;  ///< else each rank sends each other one its part
 };
 
-/// Those of a step of so many ranks, in their order; none without error feedback.
+/// Those of a step in which so many arrays are added, one of each rank, in their order; none without error
+/// feedback.
 std::vector<CompressedMessage> compressed_messages(const Compression& compression, const NetworkPlan& plan,
-                                                   int ranks);
+                                                   std::int64_t arrays);
 
 }  // namespace trainer

@@ -91,12 +91,13 @@ std::int64_t message_bytes_of_two(const VirtualWorkers& workers, const ShardPlan
   return most;
 }
 
-/// The same with error feedback: what is sent and received.
-std::int64_t compressed_message_bytes(const Compression& compression, const NetworkPlan& plan, int ranks) {
+/// The same with error feedback: what is received of `arrays` arrays, and sent of `own` ones.
+std::int64_t compressed_message_bytes(const Compression& compression, const NetworkPlan& plan,
+                                      std::int64_t arrays, std::int64_t own) {
   std::int64_t bytes = 0;
-  for (const CompressedMessage& message : compressed_messages(compression, plan, ranks))
+  for (const CompressedMessage& message : compressed_messages(compression, plan, arrays))
     bytes += message.bytes;
-  return compression.method == Compression::Method::one_bit ? bytes + bytes / ranks : bytes;
+  return compression.method == Compression::Method::one_bit ? bytes + bytes / arrays * own : bytes;
 }
 
 }  // namespace
@@ -159,9 +160,13 @@ MemoryPlan memory_plan(const Network& network, const std::vector<PlacedParameter
   own(MemoryKind::activations,
       rest.workers.threads * network.worker_bytes() + shared_rows_bytes(network, rest));
   own(MemoryKind::layer_states, kFloat * network.plan().state_end());
-  if (needs.keeps_residual) own(MemoryKind::residual, Arena::bytes_of(network.plan().parameter_end()));
-  if (has_feedback)
-    messages = compressed_message_bytes(needs.compression, network.plan(), rest.mesh.data().size());
+  if (has_feedback) {
+    const Communicator& ranks = rest.mesh.data();
+    if (!needs.is_local) own(MemoryKind::residual, Arena::bytes_of(network.plan().parameter_end()));
+    messages = compressed_message_bytes(needs.compression, network.plan(),
+                                        needs.is_local ? rest.workers.count : ranks.size(),
+                                        needs.is_local ? rest.workers.of_rank(ranks.rank()).count() : 1);
+  }
   own(MemoryKind::messages, messages);
   if (needs.saves)
     own(MemoryKind::checkpoint,

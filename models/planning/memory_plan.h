@@ -32,7 +32,7 @@ struct MemoryNeeds {
   Sharding sharding = Sharding::state;  ///< others: each rank is a node of its own
   int saved_arrays = 0;                 ///< arrays of the optimizer shard in checkpoints: states, EMA
   bool keeps_gradients = false;         ///< those of earlier micro-batches
-  bool keeps_residual = false;          ///< of error feedback, for the whole model
+  bool is_local = false;                ///< with error feedback virtual workers send arrays, not ranks
   std::int64_t optimizer_scratch = 0;   ///< floats of an update of matrices
   std::int64_t samples = 0;             ///< bytes of the samples that the ranks of a host share
   bool saves = false;                   ///< checkpoints are written: their copy stays until it is on disk

@@ -64,10 +64,7 @@ TEST_CASE("with one_bit a rank keeps the residuals of its virtual workers and no
   const ProgramResult result = run.trainer(of_two, 2);
   INFO(result.out << result.err);
   REQUIRE(result.code == 0);
-  const std::string key = "\"residual of compression\":";
-  const std::size_t at = result.out.find(key);
-  REQUIRE(at != std::string::npos);
-  const double bytes = std::stod(result.out.substr(at + key.size()));
+  const double bytes = number_after(result.out, "\"residual of compression\":");
   constexpr double kParameters = 4 * 6370, kWorkers = 2, kPadding = 4096;
   CHECK(bytes >= kWorkers * kParameters);
   CHECK(bytes < kWorkers * (kParameters + kPadding));
@@ -75,6 +72,20 @@ TEST_CASE("with one_bit a rank keeps the residuals of its virtual workers and no
       run.trainer({"summary", "a.yaml", "-s", kLocal, "-s", "train.compression=one_bit"});
   REQUIRE(summary.code == 0);
   CHECK(summary.out.find("residual of compression") == std::string::npos);
+}
+
+TEST_CASE("`trainer summary` counts the codes of all virtual workers, as a run measures them", "[local]") {
+  const SmallRun run;
+  std::vector<std::string> of_two = words("two", 1, "one_bit");
+  of_two.insert(of_two.end(), {"--progress", "json"});
+  const ProgramResult result = run.trainer(of_two, 2);
+  const ProgramResult summary =
+      run.trainer({"summary", "a.yaml", "-s", kLocal, "-s", "train.compression=one_bit", "--datapar"}, 2);
+  INFO(result.out << result.err << summary.out << summary.err);
+  const double bytes = number_after(result.out, "\"messages\":");
+  // 4 virtual workers send their codes to both ranks, and each rank makes those of 2.
+  CHECK(bytes > (4 + 2) * 6272 / 8.0);
+  CHECK(1024 * number_after(summary.out, "  messages ") == Approx(bytes).epsilon(0.02));
 }
 
 TEST_CASE("`trainer time` refuses a local run, and `trainer summary` counts its memory", "[local]") {

@@ -54,6 +54,11 @@ int occurrences(const std::string& text, const std::string& word) {
   return count;
 }
 
+double number_after(const std::string& text, const std::string& before) {
+  const std::size_t at = text.find(before);
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + before.size()));
+}
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   if (at == std::string::npos) throw std::logic_error("no " + from + " to replace");

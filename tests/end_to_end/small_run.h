@@ -50,6 +50,9 @@ bool is_built_with(const std::string& sanitizer);
 /// How often `word` occurs in `text`.
 int occurrences(const std::string& text, const std::string& word);
 
+/// The number behind the first `before`; -1 if there is none.
+double number_after(const std::string& text, const std::string& before);
+
 /// `text` with the first `from` replaced.
 std::string replaced(std::string text, const std::string& from, const std::string& to);
 
