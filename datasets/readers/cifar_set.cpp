@@ -20,9 +20,9 @@ class CifarFiles final : public PixelFiles {
       const ByteReader& bytes = *files_.emplace_back(std::make_unique<ByteReader>(path));
       fingerprint.push_back(bytes.fingerprint());
       const std::int64_t count = bytes.size() / record_;
-      if (bytes.size() % record_ != 0 || count > form.most_records)
+      if (bytes.size() % record_ != 0 || count == 0 || count > form.most_records)
         bytes.fail(fmt::format("not a {} batch", form.name),
-                   fmt::format("it has {} bytes; a batch has {} for each of at most {} images", bytes.size(),
+                   fmt::format("it has {} bytes; a batch has {} for each of 1 to {} images", bytes.size(),
                                record_, form.most_records));
       count_ += count;
     }

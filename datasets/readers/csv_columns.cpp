@@ -13,6 +13,21 @@
 
 namespace trainer {
 
+namespace {
+
+/// The name that the column of training has which `key` means; `key` itself if that has none.
+std::string name_in_training(const std::string& key, const std::vector<TableColumn>& trained) {
+  std::size_t number = 0;
+  const auto [end, problem] = std::from_chars(key.data(), key.data() + key.size(), number);
+  const bool is_number = problem == std::errc{} && end == key.data() + key.size();
+  const bool is_name = std::ranges::find(trained, key, &TableColumn::name) != trained.end();
+  if (is_name || !is_number || number < 1 || number > trained.size()) return key;
+  const std::string& name = trained[number - 1].name;
+  return !name.empty() && std::ranges::count(trained, name, &TableColumn::name) == 1 ? name : key;
+}
+
+}  // namespace
+
 CsvColumns::CsvColumns(const std::string& path, std::int64_t header_line, std::vector<std::string> names,
                        std::size_t count, const CsvForm& form)
     : path_(path),
@@ -23,9 +38,13 @@ CsvColumns::CsvColumns(const std::string& path, std::int64_t header_line, std::v
   if (names_.size() != count) names_.clear();
   if (!form.trained)
     for (const std::string& column : form.ignore) uses_[find(column)] = TableColumn::Use::ignored;
-  if (!form.trained || !find_inputs(*form.trained)) require_distinct_names();
+  const bool by_names = form.trained && find_inputs(*form.trained);
+  if (!by_names) require_distinct_names();
+  const auto place_of = [&](const std::string& key) {
+    return find(by_names ? name_in_training(key, *form.trained) : key);
+  };
   for (const std::string& column : form.targets) {
-    targets_.push_back(find(column));
+    targets_.push_back(place_of(column));
     if (!form.trained && uses_[targets_.back()] == TableColumn::Use::ignored)
       fail_at(path_, header_line_,
               fmt::format("column {} is the target and in `ignore`", targets_.back() + 1),
@@ -33,7 +52,7 @@ CsvColumns::CsvColumns(const std::string& path, std::int64_t header_line, std::v
     uses_[targets_.back()] = TableColumn::Use::target;
   }
   if (!form.weight.empty()) {
-    weight_ = find(form.weight);
+    weight_ = place_of(form.weight);
     if (uses_[*weight_] == TableColumn::Use::target)
       fail_at(path_, header_line_, fmt::format("column {} is both target and weight", *weight_ + 1),
               "two columns");

@@ -190,6 +190,8 @@ std::vector<float> cells_of(const CsvTable& table, const TableFeatures& features
         cell = *of_texts[code];
       } else {
         cell = input.numbers[row];
+        const bool is_boolean = features.column(i).kind == TableColumn::Kind::boolean;
+        if (is_boolean && cell != 0 && cell != 1) fail(row, fmt::format("{}", cell));
       }
     }
   }

@@ -30,7 +30,14 @@ std::string_view without_spaces(std::string_view text) {
 bool parse_number(std::string_view text, double& number) {
   text = without_spaces(text);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem == std::errc::result_out_of_range) {
+    // Too small is zero; too large is refused.
+    const std::size_t e = text.find_first_of("eE");
+    if (e == text.npos || e + 1 == text.size() || text[e + 1] != '-') return false;
+    number = 0;
+    problem = {};
+  }
   return problem == std::errc{} && end == text.data() + text.size() &&
          std::fabs(number) <= double{std::numeric_limits<float>::max()};
 }

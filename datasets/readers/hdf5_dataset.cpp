@@ -47,11 +47,12 @@ std::string class_name(int kind) {
 
 /// The sum that HDF5 stores behind a chunk: two sums of its words of 16 bits (Fletcher 1982).
 std::uint32_t fletcher32(std::span<const std::uint8_t> bytes) {
-  constexpr std::uint32_t kModulus = 65535;
+  // HDF5 carries around the end: a sum that is a multiple of 65535 stays 65535.
+  const auto folded = [](std::uint64_t sum) { return sum == 0 ? 0 : (sum - 1) % 65535 + 1; };
   std::uint64_t low = 0, high = 0;
   for (std::size_t i = 0; i < bytes.size(); i += 2) {
-    low = (low + (bytes[i] << 8) + (i + 1 < bytes.size() ? bytes[i + 1] : 0)) % kModulus;
-    high = (high + low) % kModulus;
+    low = folded(low + (bytes[i] << 8) + (i + 1 < bytes.size() ? bytes[i + 1] : 0));
+    high = folded(high + low);
   }
   return static_cast<std::uint32_t>(high << 16 | low);
 }

@@ -68,6 +68,7 @@ class ImageList {
     for (const std::string& name : required)
       if (!left.contains(name))
         fail("a class without images", "all images of folder " + name + " are damaged");
+    if (ends.empty()) fail("all images are damaged", "no image is left to test on");
     names_ = std::move(names);
     ends_ = std::move(ends);
     labels_ = std::move(labels);

@@ -12,6 +12,26 @@ bool is_png(std::span<const std::uint8_t> file) {
   return file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0;
 }
 
+namespace {
+
+/// Colours times alpha (over black), or their gray, in the place of pixels of 3 or 4 bytes.
+void keep_colours(std::int64_t pixels, bool has_alpha, int channels, std::uint8_t* values) {
+  const std::uint8_t* in = values;
+  for (std::int64_t i = 0; i < pixels; ++i, in += has_alpha ? 4 : 3, values += channels) {
+    const auto light = [&](int k) { return has_alpha ? (in[k] * in[3] + 127u) / 255 : unsigned{in[k]}; };
+    const unsigned red = light(0), green = light(1), blue = light(2);
+    if (channels == 1) {
+      values[0] = gray_of(red, green, blue);
+    } else {
+      values[0] = static_cast<std::uint8_t>(red);
+      values[1] = static_cast<std::uint8_t>(green);
+      values[2] = static_cast<std::uint8_t>(blue);
+    }
+  }
+}
+
+}  // namespace
+
 std::string decode_png(std::span<const std::uint8_t> file, Image& image) {
   // libpng's simplified interface returns errors; the other one calls longjmp.
   png_image source{};
@@ -22,12 +42,16 @@ std::string decode_png(std::span<const std::uint8_t> file, Image& image) {
   if (std::string problem = ImageDecoder::refusal(source.height, source.width, file.size(), kDensest);
       !problem.empty())
     return problem;
-  source.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  // As other programs read it: 16 bits without a gamma are no linear light.
+  source.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
+  const bool has_alpha = (source.format & PNG_FORMAT_FLAG_ALPHA) != 0;
+  source.format = has_alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
   image.height = source.height;
   image.width = source.width;
   image.pixels.resize(PNG_IMAGE_SIZE(source));
-  const png_color black{};
-  if (png_image_finish_read(&source, &black, image.pixels.data(), 0, nullptr) == 0) return source.message;
+  if (png_image_finish_read(&source, nullptr, image.pixels.data(), 0, nullptr) == 0) return source.message;
+  keep_colours(image.height * image.width, has_alpha, image.channels, image.pixels.data());
+  image.pixels.resize(static_cast<std::size_t>(image.height * image.width * image.channels));
   return "";
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/math/normalization.h"
 
@@ -12,6 +13,8 @@ std::int64_t channel_count(const Shape& sample) { return sample.rank() == 0 ? 1 
 ChannelStatistics channel_statistics(const Dataset& samples) {
   const std::size_t channels = channel_count(samples.sample());
   std::vector<double> sums(channels), squares(channels);
+  std::vector<float> least(channels, std::numeric_limits<float>::infinity()),
+      most(channels, -std::numeric_limits<float>::infinity());
   std::int64_t elements = 0;
   const std::int64_t sample_size = samples.sample().size();
   const auto own_size = [&](std::int64_t sample) {
@@ -36,6 +39,8 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
           const double value = own[i + c];
           sums[c] += value;
           squares[c] += value * value;
+          least[c] = std::min(least[c], own[i + c]);
+          most[c] = std::max(most[c], own[i + c]);
         }
       elements += std::ssize(own);
     }
@@ -46,8 +51,9 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
   for (std::size_t c = 0; c < channels; ++c) {
     const double mean = sums[c] / count;
     statistics.mean.push_back(static_cast<float>(mean));
-    statistics.deviation.push_back(
-        static_cast<float>(std::sqrt(std::max(0.0, squares[c] / count - mean * mean))));
+    // Rounding would leave a constant channel a deviation.
+    const double variance = least[c] == most[c] ? 0 : std::max(0.0, squares[c] / count - mean * mean);
+    statistics.deviation.push_back(static_cast<float>(std::sqrt(variance)));
     if (!samples.info().scaled_channels.empty() && !samples.info().scaled_channels[c]) {
       statistics.mean.back() = 0;
       statistics.deviation.back() = 1;
@@ -68,8 +74,7 @@ void Normalised::use(const ChannelStatistics& statistics) {
   for (std::size_t i = 0; i < row_size; ++i) {
     const std::size_t channel = i % statistics.mean.size();
     const float deviation = statistics.deviation[channel];
-    // Rounding leaves a constant channel with a deviation near 1e-8, far below one step of a pixel.
-    scale_.push_back(deviation > 1e-6f ? 1 / deviation : 0);
+    scale_.push_back(deviation >= std::numeric_limits<float>::min() ? 1 / deviation : 0);
     shift_.push_back(-statistics.mean[channel] * scale_.back());
     deviation_.push_back(scale_.back() > 0 ? deviation : 0);
     mean_.push_back(statistics.mean[channel]);

@@ -209,7 +209,7 @@ write('npy', 'big-endian', b'\0' + npy('>i2', '()', b'\1\2'))
 write('npy', 'objects', b'\0' + npy('|O', '(1,)', four))
 write('npy', 'packed', b'\0' + packed(floats))
 
-# Files that h5py 3.7 wrote, packed: hdf5_test.cpp reads them, too.
+# Files that h5py 3.7 and libhdf5 1.10 wrote, packed: hdf5_test.cpp reads them, too.
 for name, content in {
         'plain': 'eNrtWC1MAzEUfr3blrJAuPETCIaTyEkEAZZwZIIA4SdBMgQ/CSGEIEAxOdwpMoGYQCCRyEkkEolEIhEk4+va3uiRG4MQfkK/5Ntb29de+/reXV9PizOzPdmRLAlwTiny'
                 '6DUaCvVBs6zb15VkSlaUvHR0PWu2Dav6nBo/rreyFARCuxFDNBE1LU4W/xHFoLAo5Joqjyl545h6hwelnT3I7dLupihv7Gw16zd3S1uv/TTf4XMZpWUfpsvjUrqyIqP0'
@@ -224,6 +224,10 @@ for name, content in {
                 'kj5t/mkr2Zb1dMh1EQRBEARBEAQ5zPrNmu9C3nayl3yzZXilZ+XaTkafve+2NhV41Rr9sbh0ZidUdSfyVrlcsuFLVn84PmvbX7+dth3HtKH9RuupL7ffMlV2+11rb3dC'
                 't+weGXMK1Q14fX6k+Pj53BXWP/Xe9/v9+e8Fx7adQm4DvJO09+np7h4QSlK/CxAEQRAE+XsQ0KS6NPtngZBkXTquQ5uR1DwYwiq4cr3Z4PMolH6cYkPVeJWQJ//kfrB6'
                 'Kj1UT02rNy5a8Y8btILllHomwdBDEARBkP+Wn0fhqFs=',
+        'white': 'eNrtmb9OwzAQxn12S60gRGFpxZSREQEzAqlBnQABAyMSKkKCCTGUjYEBxIsw9hEYeRzeIMT1OY5NCgiBVJXvl+HT+c85vpwc5fLY7+0uJCuJMGgtGqItquTMWxrarv+UlVgf'
+                'WJ+la6dxX5fbl9h/PO74MMvM6DzCrbPWsBreHfgv9LOdA6MnbLt8epXhuCHrbZSX2z9cl0TL+iBnr1qVFOSjFqLWVkULcTtVepqFGlsq62hepGObyM8znF8Nbs4uBtcb686v'
+                '3bmSatj0S2rnfpn9G2PrKbksIverz+Fob79HQpb7S9Xn4108Rh3kcBVz3lHNeXf/xbzRYn18dZTvAAAAAABgNsinAP6o9xcAAAAA/hQSc1E90tYDicJ6pNPv1h99XVG+dL2L'
+                '8t3+sa54NxXxmFRHm/SfYDPqaJdxBQAAAMCs8g4TkN7a',
         'links': 'eNrtmM9LW0EQx7+7+7Lue+ZXJRjR0G6PrWB6CGJRyBO1ehOs5xJT8NBaDCgYL7beItJzKV79A3rsQUqouUuhh15aJNAe2+bWS4nvxybG0GAPLSLMBx6zszs7O8y+y373'
                 'FmYfxJxhhyuFFk3D4lDo3zPzM+MH7xcXZpe4/pzve9r5lflA58YWDgcDZBSeYeVjk8b424nBDl8xa2N9dZMjW5ZJfz2y8WxlbW0kbTal8EecYRwGJXkJWQ7ggjFp1oSx'
                 'vHVuj3mRAruhb8EKPI20Qvq5N4p41QvRHwXjjPkVBxFqxNvBrRN2nkQYGyTYwlUx9dD+urw0N8e8grpv4u5f5kjEQ3unq0e9uG/iR41vXRJfjF/0e92JBYIgCIIgCIIg'

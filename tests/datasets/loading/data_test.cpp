@@ -247,6 +247,9 @@ TEST_CASE("cifar10 takes the batches that are there, channels last", "[data]") {
   directory.write("data_batch_4.bin", bad);
   CHECK_THAT(data_error([&] { opened(settings); }),
              Catch::Contains("not a CIFAR-10 batch") || Catch::Contains("label out of range"));
+  directory.write("data_batch_4.bin", batch(2, 4));
+  directory.write("data_batch_3.bin.gz", gzipped(Bytes()));
+  CHECK_THAT(data_error([&] { opened(settings); }), Catch::Contains("not a CIFAR-10 batch"));
 }
 
 TEST_CASE("cifar100 has two labels for each image, and refuses other names", "[data]") {

@@ -399,6 +399,45 @@ TEST_CASE("columns of another table are found by their names", "[csv]") {
   CHECK(target_of(*data.test, 0) == 7);
 }
 
+TEST_CASE("a number means the column that it has in training, also in another order of columns", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("x,y,kind\n1,5,u\n2,6,v\n"));
+  directory.write("b.csv", bytes_of("kind,x,y\nv,3,7\n"));
+  const Data data = opened(settings("train: a.csv, test: b.csv, target: 3", directory));
+  CHECK(data.test->label(0) == 1);
+  CHECK(read_one(*data.test, 0) == std::vector<float>{3, 7});
+  const Data weighted = opened(settings("train: a.csv, test: b.csv, target: kind, weight: 2", directory));
+  CHECK(read_one(*weighted.test, 0) == std::vector<float>{3});
+}
+
+TEST_CASE("columns of tiny values are normalised as others are, and constant ones are 0", "[csv]") {
+  const TemporaryDirectory directory;
+  std::string table = "tiny,constant,y\n";
+  for (int row = 0; row < 3000; ++row)
+    table += std::string(row % 2 == 0 ? "-1e-7" : "1e-7") + ",98765.43," + (row % 2 == 0 ? "0" : "1") + "\n";
+  directory.write("a.csv", bytes_of(table));
+  const Data data = opened(settings("train: a.csv, target: y", directory, "\nnormalize: per_channel"));
+  CHECK(read_one(*data.train, 1)[0] == Approx(1));
+  CHECK(read_one(*data.train, 1)[1] == 0);
+}
+
+TEST_CASE("a number that is too small for a double is 0, one that is too large is none", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("p,y\n1e-360,0\n-2.5E-400,1\n"));
+  CHECK(read_one(*opened(settings("train: a.csv, target: y", directory)).train, 0)[0] == 0);
+  directory.write("b.csv", bytes_of("p,y\n1,0\n1,1e400\n"));
+  CHECK_THAT(data_error([&] { opened(settings("train: b.csv, target: y, targets: numbers", directory)); }),
+             Catch::Contains("requires a number, got `1e400`"));
+}
+
+TEST_CASE("a column of booleans holds 0 and 1 in every table", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("flag,y\ntrue,0\nfalse,1\n"));
+  directory.write("b.csv", bytes_of("flag,y\n7,0\n"));
+  CHECK_THAT(data_error([&] { opened(settings("train: a.csv, test: b.csv, target: y", directory)); }),
+             Catch::Contains("`flag` requires true, false, yes or no, got `7`"));
+}
+
 TEST_CASE("no flipped byte of a table does worse than an error", "[csv]") {
   const TemporaryDirectory directory;
   for (std::size_t position = 0; position < kFlowers.size(); ++position)

@@ -80,6 +80,9 @@ TEST_CASE("datasets of HDF5 files read as what was written", "[hdf5]") {
   CHECK(values_of(links, "small") == std::vector<float>{1, 2, 3});
   CHECK(values_of(directory.write("user.h5", written_by_hdf5("user")), "x") == labels);
   CHECK(values_of(directory.write("latest.h5", written_by_hdf5("latest")), "y") == labels);
+  // The checksum of bytes that are all 255 is a multiple of 65535.
+  CHECK(values_of(directory.write("white.h5", written_by_hdf5("white")), "x") ==
+        std::vector<float>(128, 255));
 }
 
 TEST_CASE("an HDF5 file is a set of samples, in memory or streamed", "[hdf5]") {

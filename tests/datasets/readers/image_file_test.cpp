@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include "tests/datasets/files.h"
 #include "tests/support/images.h"
@@ -30,6 +31,15 @@ std::uint32_t crc_of(const Bytes& bytes, std::size_t first, std::size_t count) {
     for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
   }
   return ~crc;
+}
+
+/// A PNG without its gAMA chunk: length, name, 4 bytes, checksum.
+Bytes without_gamma(Bytes png) {
+  const std::string_view name = "gAMA";
+  const auto found = std::search(png.begin(), png.end(), name.begin(), name.end());
+  REQUIRE(found != png.end());
+  png.erase(found - 4, found + 12);
+  return png;
 }
 
 }  // namespace
@@ -67,11 +77,23 @@ TEST_CASE("every kind of PNG, JPEG and WebP reads as colours or as gray", "[imag
   shade("gray PNG", png_bytes(9, 17, 1, repeated(area, gray)), gray);
   shade("gray JPEG", jpeg_bytes(9, 17, 1, repeated(area, gray)), gray);
   shade("gray PNG of 16 bits", deep_png_bytes(9, 17, std::vector<std::uint16_t>(area, 65535)), {255});
+  const Bytes deep = deep_png_bytes(9, 17, std::vector<std::uint16_t>(area, 0x8080));
+  shade("gray PNG of 16 bits in linear light", deep, {188});
+  shade("gray PNG of 16 bits without a gamma", without_gamma(deep), gray);
+  shade("half transparent PNG", png_bytes(9, 17, 2, repeated(area, {255, 128})), gray);
   shade("transparent PNG", png_bytes(9, 17, 2, repeated(area, {255, 0})), {0});
   shade("gray WebP", webp_bytes(9, 17, 3, repeated(area, {128, 128, 128})), gray);
   const Bytes clear = repeated(area, {255, 255, 255, 0}), half = repeated(area, {255, 255, 255, 128});
   shade("transparent WebP", webp_bytes(9, 17, 4, clear), {0});
   shade("half transparent WebP", webp_bytes(9, 17, 4, half, true), gray);
+}
+
+TEST_CASE("a colour has the same gray in PNG, JPEG and WebP", "[images]") {
+  const TemporaryDirectory directory;
+  const Bytes red = repeated(9 * 17, {255, 0, 0});
+  for (const Bytes& bytes :
+       {png_bytes(9, 17, 3, red), jpeg_bytes(9, 17, 3, red), webp_bytes(9, 17, 3, red, true)})
+    CHECK(looks_like(decoded(directory.write("a", bytes), 1), {76}));
 }
 
 TEST_CASE("a lossless WebP keeps each pixel", "[images]") {

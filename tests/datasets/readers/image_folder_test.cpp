@@ -129,6 +129,8 @@ TEST_CASE("damaged images are left out where the config asks for it", "[image_fo
   CHECK(data.notice == "2 damaged images are left out: " + directory.path("train/cat/b.jpg") + ", " +
                            directory.path("val/cat/a.png"));
   CHECK(data.fingerprint.front() == sound.front());
+  directory.write("val/dog/b.png", bytes_of("nor this"));
+  CHECK_THAT(data_error([&] { opened(skips); }), Catch::Contains("no image is left to test on"));
   directory.write("train/dog/a.png", bytes_of("no image"));
   CHECK_THAT(data_error([&] { opened(skips); }), Catch::Contains("a class without images") &&
                                                      Catch::Contains("all images of folder dog are damaged"));
