@@ -88,9 +88,16 @@ fs::path folder_of(const fs::path& path) {
 /// The network as `predict` uses it: from samples as the data has them to probabilities or values.
 Graph graph_of(const TrainedRun& trained) {
   Session& session = trained.session();
-  GraphEnds ends{.has_padding = session.data().train->has_lengths(), .link = session.loss().link()};
-  if (const ChannelStatistics& targets = session.data().target_statistics; !targets.mean.empty())
-    for (std::int64_t i = 0; i < channel_count(session.network().output()); ++i) {
+  const Dataset& samples = *session.data().train;
+  const ChannelStatistics& targets = session.data().target_statistics;
+  const Shape& output = session.network().output();
+  GraphEnds ends{.has_padding = samples.has_lengths(), .link = session.loss().link()};
+  const std::int64_t channels = channel_count(output);
+  ends.is_one_answer =
+      samples.positions() == 0 && output.size() != channels &&
+      (samples.classes() > 0 || (!targets.mean.empty() && std::ssize(targets.mean) != channels));
+  if (!targets.mean.empty())
+    for (std::int64_t i = 0; i < (ends.is_one_answer ? output.size() : channels); ++i) {
       const std::size_t channel = static_cast<std::size_t>(i) % targets.mean.size();
       ends.output_scale.push_back(targets.deviation[channel]);
       ends.output_shift.push_back(targets.mean[channel]);

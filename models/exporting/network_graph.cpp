@@ -31,6 +31,10 @@ Graph network_graph(const Network& network, std::span<const float> values, std::
   Tracer tracer(network.plan(), values, states, ends.has_padding, graph);
   Value y = network.layers().trace(x, tracer);
   graph.begin_layer("output");
+  if (ends.is_one_answer && graph.at(y).rank() > 2) {
+    if (graph.at(y).rank() == 4) y = transpose(graph, y, {0, 2, 3, 1});
+    y = reshape(graph, y, {kBatch, element_count(graph.extents(y))});
+  }
   const std::int64_t last = graph.at(y).rank() - 1;
   if (ends.link == Link::softmax) y = softmax_along(graph, y, last == 3 ? 1 : last);
   if (ends.link == Link::sigmoid) y = unary(graph, "Sigmoid", y);

@@ -16,6 +16,8 @@ struct GraphEnds {
   std::vector<float> scale = {}, shift = {};
   /// From the outputs of the last layer to predictions, of each position if there are several.
   Link link = Link::identity;
+  /// All outputs are one answer, in the order of memory, whatever their shape; else those of a position are.
+  bool is_one_answer = false;
   /// Of each channel of the outputs: predictions are scale y + shift. Empty: y itself.
   std::vector<float> output_scale = {}, output_shift = {};
 };

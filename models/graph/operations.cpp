@@ -1,5 +1,6 @@
 #include "models/graph/operations.h"
 
+#include <algorithm>
 #include <numbers>
 #include <numeric>
 
@@ -29,6 +30,11 @@ Value gelu_tanh(Graph& graph, Value x) {
                              std::numbers::sqrt2_v<float> * std::numbers::inv_sqrtpi_v<float>);
   const Value share = binary(graph, "Add", unary(graph, "Tanh", angle), 1);
   return binary(graph, "Mul", binary(graph, "Mul", x, share), 0.5f);
+}
+
+/// A vector, or a map, which is (channels, height, width) in a graph.
+bool has_channels_second(const Graph& graph, Value x) {
+  return graph.extents(x).size() == 2 || graph.extents(x).size() == 4;
 }
 
 /// 6 min(max(x / 6, 0), 1): OpenCV before 4.7 does not read Clip (opencv/opencv#22100).
@@ -146,9 +152,19 @@ Value activate(Graph& graph, Activation f, Value x) {
 }
 
 Value channels_second(Graph& graph, Value x) {
-  return graph.extents(x).size() == 3 ? transpose(graph, x, {0, 2, 1}) : x;
+  if (has_channels_second(graph, x)) return x;
+  std::vector<std::int64_t> order(graph.extents(x).size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  return transpose(graph, x, order);
 }
 
-Value channels_last(Graph& graph, Value x) { return channels_second(graph, x); }
+Value channels_last(Graph& graph, Value x) {
+  if (has_channels_second(graph, x)) return x;
+  std::vector<std::int64_t> order(graph.extents(x).size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return transpose(graph, x, order);
+}
 
 }  // namespace trainer

@@ -21,6 +21,9 @@ ParameterId Plan::parameter(Parameter parameter) {
   const Rates& rates = parameter.layer.empty() ? layer_.rates : rates_.at(parameter.layer);
   if (parameter.layer.empty()) parameter.layer = layer_.name;
   parameter.name = parameter.layer + "." + parameter.name;
+  if (std::ranges::count(parameters_, parameter.name, &Parameter::name) > 0)
+    throw Error(ExitCode::usage, "two parameters are named " + in_quotes(parameter.name),
+                "another `name` of a layer");
   parameter.offset = parameter_end_;
   const bool is_adapter = parameter.adapter != Parameter::Adapter::none;
   if (parameter.is_weight && !is_adapter) parameter.init = layer_.init;

@@ -80,16 +80,20 @@ static float combine(enum operation operation, float a, float b)
   }
 }
 
-/* Four extents, and how far apart a and b have the elements along each. */
+/* Six extents, and how far apart a and b have the elements along each. */
 static void binary(enum operation operation, const float *a, const float *b, float *y, const int *extents,
                    const int *steps_a, const int *steps_b)
 {
   for (int i = 0; i < extents[0]; ++i)
     for (int j = 0; j < extents[1]; ++j)
       for (int k = 0; k < extents[2]; ++k)
-        for (int l = 0; l < extents[3]; ++l)
-          *y++ = combine(operation, a[i * steps_a[0] + j * steps_a[1] + k * steps_a[2] + l * steps_a[3]],
-                         b[i * steps_b[0] + j * steps_b[1] + k * steps_b[2] + l * steps_b[3]]);
+        for (int l = 0; l < extents[3]; ++l) {
+          const float *u = a + i * steps_a[0] + j * steps_a[1] + k * steps_a[2] + l * steps_a[3];
+          const float *v = b + i * steps_b[0] + j * steps_b[1] + k * steps_b[2] + l * steps_b[3];
+          for (int m = 0; m < extents[4]; ++m)
+            for (int n = 0; n < extents[5]; ++n)
+              *y++ = combine(operation, u[m * steps_a[4] + n * steps_a[5]], v[m * steps_b[4] + n * steps_b[5]]);
+        }
 }
 )c";
 
@@ -98,25 +102,27 @@ std::string call(const char* function, const CNode& node, const std::string& mor
                      product(node.output(), 0, node.output().size()), more);
 }
 
-/// Extents with ones in front, so that there are four.
-Extents four(Extents extents) {
-  extents.insert(extents.begin(), 4 - extents.size(), 1);
+constexpr std::size_t kRank = Shape::kMaxRank;
+
+/// Extents with ones in front, so that there are kRank.
+Extents filled_up(Extents extents) {
+  extents.insert(extents.begin(), kRank - extents.size(), 1);
   return extents;
 }
 
 std::string call_binary(const char* operation, const CNode& node) {
   const auto steps = [](const Extents& extents) {
-    const Extents own = four(extents);
-    Extents result(4);
+    const Extents own = filled_up(extents);
+    Extents result(kRank);
     std::int64_t step = 1;
-    for (std::size_t axis = 4; axis-- > 0; step *= own[axis]) result[axis] = own[axis] == 1 ? 0 : step;
+    for (std::size_t axis = kRank; axis-- > 0; step *= own[axis]) result[axis] = own[axis] == 1 ? 0 : step;
     return listed(result);
   };
   return fmt::format(
       "{{\n    static const int extents[] = {{{}}}, a[] = {{{}}}, b[] = {{{}}};\n    binary({}, {}, {}, {}, "
       "extents, "
       "a, b);\n  }}",
-      listed(four(node.output())), steps(node.extents(0)), steps(node.extents(1)), operation, node.x(0),
+      listed(filled_up(node.output())), steps(node.extents(0)), steps(node.extents(1)), operation, node.x(0),
       node.x(1), node.y());
 }
 

@@ -7,15 +7,19 @@ namespace trainer {
 namespace {
 
 constexpr std::string_view kMove = R"c(
-/* Copies four extents; the elements of x and y lie so far apart along each. */
+/* Copies six extents; the elements of x and y lie so far apart along each. */
 static void move(const float *x, float *y, const int *extents, const int *steps_x, const int *steps_y)
 {
   for (int i = 0; i < extents[0]; ++i)
     for (int j = 0; j < extents[1]; ++j)
       for (int k = 0; k < extents[2]; ++k)
-        for (int l = 0; l < extents[3]; ++l)
-          y[i * steps_y[0] + j * steps_y[1] + k * steps_y[2] + l * steps_y[3]] =
-              x[i * steps_x[0] + j * steps_x[1] + k * steps_x[2] + l * steps_x[3]];
+        for (int l = 0; l < extents[3]; ++l) {
+          const float *from = x + i * steps_x[0] + j * steps_x[1] + k * steps_x[2] + l * steps_x[3];
+          float *to = y + i * steps_y[0] + j * steps_y[1] + k * steps_y[2] + l * steps_y[3];
+          for (int m = 0; m < extents[4]; ++m)
+            for (int n = 0; n < extents[5]; ++n)
+              to[m * steps_y[4] + n * steps_y[5]] = from[m * steps_x[4] + n * steps_x[5]];
+        }
 }
 )c";
 
@@ -27,17 +31,19 @@ static void rows(const float *table, const float *indices, float *y, int count, 
 }
 )c";
 
-/// A tensor of four extents, the first ones 1, and the distances between its elements.
+/// A tensor of as many extents as a batch has at most, the first ones 1, and the distances between its
+/// elements.
 struct Grid {
+  static constexpr std::size_t kRank = Shape::kMaxRank;
   Extents extents, steps;
-  explicit Grid(const Extents& of) : extents(of), steps(4) {
-    extents.insert(extents.begin(), 4 - of.size(), 1);
+  explicit Grid(const Extents& of) : extents(of), steps(kRank) {
+    extents.insert(extents.begin(), kRank - of.size(), 1);
     std::int64_t step = 1;
-    for (std::size_t axis = 4; axis-- > 0; step *= extents[axis]) steps[axis] = step;
+    for (std::size_t axis = kRank; axis-- > 0; step *= extents[axis]) steps[axis] = step;
   }
-  /// Where an axis of the tensor lies among the four.
+  /// Where an axis of the tensor lies among them.
   static std::size_t at(std::int64_t axis, std::size_t rank) {
-    return static_cast<std::size_t>(axis) + 4 - rank;
+    return static_cast<std::size_t>(axis) + kRank - rank;
   }
 };
 
@@ -87,7 +93,8 @@ std::string call_pad(const CNode& node) {
   std::int64_t first = 0;
   for (std::size_t axis = 0; axis < rank; ++axis)
     first += node.integers(1)[axis] * y.steps[Grid::at(static_cast<std::int64_t>(axis), rank)];
-  return fmt::format("for (int i = 0; i < {}; ++i) ({})[i] = 0.0f;\n  ", product(y.extents, 0, 4), node.y()) +
+  return fmt::format("for (int i = 0; i < {}; ++i) ({})[i] = 0.0f;\n  ", product(y.extents, 0, Grid::kRank),
+                     node.y()) +
          move(node.x(), 0, node.y(), first, x.extents, x.steps, y.steps);
 }
 

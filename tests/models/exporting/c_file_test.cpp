@@ -58,6 +58,25 @@ TEST_CASE("inputs are normalised and outputs become predictions inside an export
   }
 }
 
+TEST_CASE("outputs of several positions can be one answer of an exported model", "[exporting]") {
+  const LayerExample example =
+      GENERATE(LayerExample{"dense: 1", {10, 3}}, LayerExample{"conv: {filters: 2, kernel: 1}", {2, 3, 2}});
+  ExportedLayers plain(example);
+  const std::int64_t inputs = example.sample.size(), count = plain.harness.output().size();
+  std::vector<float> x(static_cast<std::size_t>(2 * inputs));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 11) / 4;
+  std::vector<float> outputs = plain.harness.forward(x, Mode::evaluation);
+  outputs.resize(static_cast<std::size_t>(count));
+  x.resize(static_cast<std::size_t>(inputs));
+  const RowPredictions row(Link::softmax, outputs);
+  std::vector<float> expected;
+  for (std::size_t k = 0; k < outputs.size(); ++k) expected.push_back(static_cast<float>(row[k]));
+  const ExportedLayers whole(example, {.link = Link::softmax, .is_one_answer = true});
+  const CompiledModels compiled({c_file(whole.graph, {.name = "it"})});
+  const std::vector<float> y = compiled.predict(0, to_channels_first(x, example.sample), inputs, count);
+  CHECK(relative_difference(y, expected) < 1e-6);
+}
+
 TEST_CASE("names of a user do not leave the comments and strings of a C file", "[exporting]") {
   const ExportedLayers layers({"dense: {units: 2, name: 'a b*/'}, dense: {units: 2, name: 'a-b*/'}", {3}});
   const ModelNotes notes{.name = "*/ #error", .input = "\"x\" \\ ?\?/", .classes = {"\"cat\"\n", "dog*/"}};
