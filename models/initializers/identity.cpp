@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "models/initializers/initializer.h"
 
 namespace trainer {
@@ -16,14 +14,16 @@ class Identity final : public Initializer {
   void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const override {
     const Shape& shape = parameter.whole_shape();
     const std::int64_t outputs = shape[shape.rank() - 1],
-                       inputs = shape.rank() > 1 ? shape[shape.rank() - 2] : 1;
+                       inputs = shape.rank() > 1 ? shape[shape.rank() - 2] : 1,
+                       group = outputs / parameter.groups;
     if (rest_) rest_->fill(parameter, stream, whole);
     for (std::size_t i = 0; i < whole.size(); ++i)
-      if (!rest_ || static_cast<std::int64_t>(i) % outputs < inputs) whole[i] = 0;
+      if (!rest_ || static_cast<std::int64_t>(i) % outputs % group < inputs) whole[i] = 0;
     std::int64_t middle = 0;
     for (int axis = 0; axis < shape.rank() - 2; ++axis) middle = middle * shape[axis] + shape[axis] / 2;
-    for (std::int64_t i = 0; i < std::min(inputs, outputs); ++i)
-      whole[static_cast<std::size_t>((middle * inputs + i) * outputs + i)] = value_;
+    for (std::int64_t output = 0; output < outputs; ++output)
+      if (const std::int64_t input = output % group; input < inputs)
+        whole[static_cast<std::size_t>((middle * inputs + input) * outputs + output)] = value_;
   }
 
  private:

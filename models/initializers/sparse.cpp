@@ -80,7 +80,7 @@ const Registry<Initializer>::Add sparse_initializer{
      .primary = "count",
      .settings =
          {integer("count", "weights of each output that are not 0").at_least(1).fallback("15"),
-          real("std", "standard deviation of those weights").above(0).fallback("1"),
+          real("std", "standard deviation of those weights").at_least(1e-30).fallback("1"),
           real("eigenvalue",
                "spectral radius to which square weights, such as the recurrent ones of rnn, are scaled")
               .above(0)

@@ -116,7 +116,8 @@ Shape Conv::setup(const Shape& input, Plan& plan) {
        .layout = FileLayout::convolution,
        .fan_in = window,
        // As PyTorch counts it: of one group's inputs, of all filters.
-       .fan_out = Shape{set.kernel.h, set.kernel.w, set.filters}.size()});
+       .fan_out = Shape{set.kernel.h, set.kernel.w, set.filters}.size(),
+       .groups = set.groups});
   if (set.bias) bias_ = plan.parameter({.name = "bias", .shape = {set.filters}, .is_weight = false});
   convolution_ = make_convolution(geometry);
   scratch_ = plan.scratch(0, convolution_->scratch_size());

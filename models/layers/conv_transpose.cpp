@@ -59,7 +59,8 @@ class ConvTranspose final : public Layer {
                               .layout = FileLayout::convolution,
                               // As PyTorch counts them, by the extents of the file.
                               .fan_in = Shape{kernel_.h, kernel_.w, filters_ / groups_}.size(),
-                              .fan_out = Shape{kernel_.h, kernel_.w, sample[2]}.size()});
+                              .fan_out = Shape{kernel_.h, kernel_.w, sample[2]}.size(),
+                              .groups = groups_});
     if (has_bias_) bias_ = plan.parameter({.name = "bias", .shape = {filters_}, .is_weight = false});
     convolution_ = make_convolution(geometry);
     scratch_ = plan.scratch(0, convolution_->scratch_size());

@@ -21,6 +21,7 @@ struct Parameter {
   bool is_weight = true;                 ///< false: biases and norms, which `decay: weights` spares
   float constant = 0;                    ///< initial value when not a weight
   std::int64_t fan_in = 0, fan_out = 0;  ///< of the whole layer, for initializers
+  std::int64_t groups = 1;               ///< of outputs, each with inputs of its own
   /// A shard: indices [shard_first, shard_first + shape[shard_axis]) of `whole` along shard_axis; -1: not a
   /// shard. With several groups the axis has a part for each, and the numbers are their relative lengths: of
   /// a part of length n the shard has n indices from n shard_first on, for each index of the shortest.

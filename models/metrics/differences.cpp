@@ -53,7 +53,7 @@ class MeanAbsoluteError final : public ValueMetric {
 };
 
 /// Coefficient of determination: 1 - squared differences / squared deviations of the targets from their mean;
-/// averaged over outputs.
+/// averaged over the outputs whose targets differ; NaN without one.
 class Determination final : public ValueMetric {
  public:
   using ValueMetric::ValueMetric;
@@ -66,10 +66,16 @@ class Determination final : public ValueMetric {
     });
   }
   double value(std::span<const double> sums, double samples) const override {
-    double total = 0;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(outputs_); ++k)
-      total += 1 - sums[3 * k] / (sums[3 * k + 2] - sums[3 * k + 1] * sums[3 * k + 1] / samples);
-    return total / static_cast<double>(outputs_);
+    double total = 0, outputs = 0;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(outputs_); ++k) {
+      const double squares = sums[3 * k + 2],
+                   deviations = squares - sums[3 * k + 1] * sums[3 * k + 1] / samples;
+      constexpr double kRounding = 0x1p-53;  // of each addition
+      if (deviations <= squares * samples * kRounding) continue;
+      total += 1 - sums[3 * k] / deviations;
+      outputs += 1;
+    }
+    return total / outputs;
   }
 };
 
@@ -78,7 +84,8 @@ const Registry<Metric>::Add mae_metric{
     [](const Config& config) { return std::make_unique<MeanAbsoluteError>(config); }};
 
 const Registry<Metric>::Add r2_metric{
-    {.name = "r2", .help = "coefficient of determination, averaged over outputs; 1 is best"},
+    {.name = "r2",
+     .help = "coefficient of determination, averaged over the outputs whose targets differ; 1 is best"},
     [](const Config& config) { return std::make_unique<Determination>(config); }};
 
 }  // namespace

@@ -192,6 +192,8 @@ TEST_CASE("identity passes inputs on, in a convolution from the middle of the fi
         std::vector<float>{1, 0, 0, 0, 1, 0});
   const auto filter = Initialized("identity: 0.5", {{.name = "w", .shape = {3, 3, 1, 2}}}).values;
   for (std::size_t i = 0; i < filter.size(); ++i) CHECK(filter[i] == (i == 8 ? 0.5f : 0));
+  CHECK(Initialized("identity", {{.name = "w", .shape = {1, 1, 2, 4}, .groups = 2}}).values ==
+        std::vector<float>{1, 0, 1, 0, 0, 1, 0, 1});
 }
 
 TEST_CASE("sparse gives every output as many weights as asked, or all it has", "[initializers]") {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/support/layer_check.h"
@@ -74,6 +75,15 @@ TEST_CASE("conv_transpose undoes the shape of a convolution with the same settin
   const LayerHarness harness(
       "conv: {filters: 2, " + settings + "}, conv_transpose: {filters: 3, " + settings + "}", {7, 9, 3}, {});
   CHECK(harness.output() == Shape{7, 9, 3});
+}
+
+TEST_CASE("weights of a grouped convolution know its groups, for initializers", "[layers]") {
+  const std::string layer = GENERATE("conv", "conv_transpose");
+  const LayerHarness harness(layer + ": {filters: 4, kernel: 3, groups: 2}", {5, 5, 4}, {});
+  const std::vector<Parameter>& parameters = harness.plan().parameters();
+  const auto weight = std::ranges::find(parameters, layer + "1.weight", &Parameter::name);
+  REQUIRE(weight != parameters.end());
+  CHECK(weight->groups == 2);
 }
 
 TEST_CASE("conv_transpose refuses settings without an output", "[layers]") {

@@ -43,6 +43,21 @@ TEST_CASE("mae and r2 average over outputs", "[metrics]") {
   CHECK_FALSE(BuiltMetric("mae", 2, 0).metric->higher_is_better());
 }
 
+TEST_CASE("r2 leaves out outputs whose targets are all equal", "[metrics]") {
+  constexpr std::int64_t kRows = 1001;
+  std::vector<float> y, values, first_y, first_values;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    first_values.push_back(static_cast<float>(i % 7));
+    first_y.push_back(static_cast<float>(i % 5));
+    values.insert(values.end(), {first_values.back(), -7.7f});
+    y.insert(y.end(), {first_y.back(), 3.0f});
+  }
+  CHECK(BuiltMetric("r2", 2, 0).of(y, {.values = {values.data(), {kRows, 2}}}) ==
+        Approx(BuiltMetric("r2", 1, 0).of(first_y, {.values = {first_values.data(), {kRows, 1}}})));
+  const std::vector<float> equal(4, 2.5f);
+  CHECK(std::isnan(BuiltMetric("r2", 1, 0).of({1, 2, 3, 4}, {.values = {equal.data(), {4, 1}}})));
+}
+
 TEST_CASE("mae and r2 compare predictions: outputs through the link of the loss", "[metrics]") {
   const std::vector<float> y{std::log(3.0f), 0, -std::log(3.0f), std::log(4.0f)}, values{1, 0, 1, 1};
   const Targets targets{.values = {values.data(), {2, 2}}};
