@@ -293,6 +293,10 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart start, LivePage
     check_changes(run, start);
     check_sharding(run.config.root().at("train"), run.session->settings(), arguments.sharding,
                    work.mesh.model().size());
+    if (arguments.until < 1 && (run.session->evaluation_split().empty() ||
+                                run.session->settings().evaluate.kind == Cadence::Kind::never))
+      throw Error(ExitCode::usage, "--until stops after an evaluation, and the run has none",
+                  "`data: {validation: 0.1}`, and no train.evaluate: never");
   });
   preflight_check(job.world, run_facts(run));
   Session& session = *run.session;
@@ -303,7 +307,9 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart start, LivePage
   const bool are_loaded = divide_batches(job, start, run, work.affinity.placement.oversubscribed);
   TrainingRun training(run.config.root(), session,
                        {.config = run.config.resolved_yaml(),
-                        .initial_weights = arguments.initial_weights,
+                        .initial_weights = start.has_checkpoint || !arguments.initial_weights.empty()
+                                               ? arguments.initial_weights
+                                               : arguments.weights_of_step_0,
                         .rollbacks = rollback ? rollback->count : 0,
                         .resumes = start.has_checkpoint,
                         .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,

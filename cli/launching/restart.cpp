@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace trainer {
 
@@ -32,7 +33,7 @@ void apply_restart(Arguments& arguments, int ranks) {
 
 void resume_instead(Arguments& arguments, const std::string& run) {
   arguments.files = {run};
-  arguments.initial_weights.clear();
+  arguments.weights_of_step_0 = std::exchange(arguments.initial_weights, "");
   arguments.out.clear();
   arguments.name.clear();
 }

@@ -107,6 +107,7 @@ struct Arguments {
   std::vector<std::string> overrides;  ///< of -s and --seed
   std::string out, name;
   std::string initial_weights;
+  std::string weights_of_step_0;  ///< --init of a run that resumes by itself, maybe without a checkpoint
   bool resume = false;
   std::int64_t walltime = 0;  ///< seconds within which the run has to end; 0: not given
   double until = 1;           ///< of the steps, the share after which a run stops

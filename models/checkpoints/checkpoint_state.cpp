@@ -34,8 +34,9 @@ Json of_scores(const Scores& scores) {
 }
 
 auto fields(auto& times) {
-  return std::array{&times.training,  &times.data,   &times.reduce,
-                    &times.consensus, &times.update, &times.publish};
+  return std::array{&times.training, &times.data,        &times.reduce,     &times.consensus,
+                    &times.update,   &times.publish,     &times.statistics, &times.arrivals,
+                    &times.waiting,  &times.mean_waiting};
 }
 
 Json of_times(const StepTimes& times) {
@@ -77,8 +78,9 @@ StepTimes times_of(const JsonReader& json) {
   StepTimes times;
   const auto all = fields(times);
   const std::vector<JsonReader> items = json.items(all.size());
-  if (items.size() != all.size()) JsonReader::fail("times are missing");
-  for (std::size_t i = 0; i < all.size(); ++i)
+  constexpr std::size_t kOfEarlier = 6;  // programs
+  if (items.size() != all.size() && items.size() != kOfEarlier) JsonReader::fail("times are missing");
+  for (std::size_t i = 0; i < items.size(); ++i)
     *all[i] = std::chrono::nanoseconds(items[i].count(JsonReader::kLargestSummand));
   return times;
 }

@@ -19,7 +19,7 @@ namespace {
 using Json = JsonReader::Json;
 
 constexpr int kDataFormat = 1;
-constexpr std::size_t kMaxNames = 1 << 20, kMaxDataFiles = 1 << 16;
+constexpr std::size_t kMaxNames = 1 << 26, kMaxDataFiles = 1 << 16;
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
 constexpr std::array kUses{
     std::pair{TableColumn::Use::input, "input"}, std::pair{TableColumn::Use::target, "target"},

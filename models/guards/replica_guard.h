@@ -21,7 +21,7 @@ class ReplicaGuard final : public Hook {
   ReplicaGuard(const NetworkPlan& plan, std::span<const float> states, Mesh& mesh, ParameterWindows& windows,
                std::int64_t every);
 
-  void on_start(std::int64_t done) override { seen_ = done; }
+  void on_start(std::int64_t done) override { seen_ = last_equal_ = done; }
   /// Error(diverged) if values that came from other nodes have changed.
   void before_arrivals(std::int64_t step) override;
   /// Error(diverged), on all ranks, if replicas differ. Collective.

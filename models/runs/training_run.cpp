@@ -192,8 +192,9 @@ void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& pla
       suffixes.push_back("." + state);
   check_tensors(checkpoint.optimizer, plan, suffixes, StateUse::training, place);
   const CheckpointState& state = checkpoint.state;
-  const bool same_sums =
-      state.epoch_sums.samples == 0 || state.epoch_sums.metrics.size() == session_.metric_sums();
+  // The line of an epoch that ends without an evaluation follows from the sums.
+  const bool has_none = state.epoch_sums.samples == 0 && (state.evaluated || state.step == 0);
+  const bool same_sums = has_none || state.epoch_sums.metrics.size() == session_.metric_sums();
   const auto same_metrics = [&](const std::optional<Scores>& scores) {
     return !scores || scores->metrics.size() == parts_.facts.metrics.size();
   };

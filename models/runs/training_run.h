@@ -61,8 +61,8 @@ class TrainingRun {
   void restore(const Checkpoint& checkpoint);
   /// True if no step is left to do.
   bool is_finished() const {
-    return (start_.step >= parts_.facts.total_steps || !early_end().empty()) && start_.step > 0 &&
-           start_.evaluated;
+    return (start_.step >= parts_.facts.total_steps || !early_end().empty()) &&
+           (start_.step > 0 || !start_.files.empty()) && start_.evaluated;
   }
   /// EarlyStopping::reason() of the checkpoint.
   const std::string& early_end() const { return parts_.early_stopping.reason(); }

@@ -1,6 +1,7 @@
 #include "models/training/gradient_log.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace trainer {
 
@@ -44,7 +45,7 @@ void GradientLog::before_update(std::int64_t, const Signals&) {
 }
 
 void GradientLog::before_publish(std::int64_t) {
-  if (!is_due_) return;
+  if (!std::exchange(is_due_, false)) return;  // evaluations swap parameters and publish, too
   auto change = before_.begin();
   shard_.visit_counted([&](int, std::span<const float> values, std::span<const float>) {
     change = std::ranges::transform(values, std::span(change, values.size()), change, std::minus()).out;

@@ -39,6 +39,8 @@ Cadence cadence(const Config& train, std::string_view key) {
     read("epochs", [&] { cadence = {.kind = Kind::epochs, .count = map.get<std::int64_t>("epochs")}; });
   if (key == "checkpoint")
     read("minutes", [&] { cadence = {.kind = Kind::minutes, .minutes = map.get<double>("minutes")}; });
+  if (key == "guards" && units == 0)
+    train.fail("guards", "`guards` expects never or an interval", "guards: {steps: 50}");
   return cadence;
 }
 

@@ -26,7 +26,8 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
   return {.steps_per_epoch = steps_per_epoch,
           .total_steps = total,
           .batch = session.settings().batch,
-          .epochs = static_cast<int>((total + steps_per_epoch - 1) / steps_per_epoch),
+          .epochs = static_cast<int>(std::min<std::int64_t>((total + steps_per_epoch - 1) / steps_per_epoch,
+                                                            std::numeric_limits<int>::max())),
           .metrics = session.metric_facts(),
           .evaluation_split = session.evaluation_split(),
           .nodes = session.mesh().nodes(),
@@ -82,12 +83,14 @@ int idle_cores(const ThreadPool& pool, bool oversubscribed) {
 
 RowLoader::Options loader_options(const Config& data, const Session& session, bool oversubscribed,
                                   std::int64_t end) {
+  // With streams the rows of a micro-batch are not consecutive in the order of micro-batches.
+  const bool is_in_order = !data.get<bool>("streams") || session.settings().accumulate == 1;
   return {.order = order_options(data, session, session.settings().micro_batch()),
           .own_rows = [&session](std::int64_t rows) { return session.network().input_rows(rows); },
           .end_step = end,
           .workers = session.pool().size(),
           .idle_cores = idle_cores(session.pool(), oversubscribed),
-          .reads_ahead = !session.is_share()};
+          .reads_ahead = !session.is_share() && is_in_order};
 }
 
 TrainingParts::TrainingParts(const Config& root, Session& its_session,

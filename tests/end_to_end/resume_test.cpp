@@ -80,6 +80,24 @@ TEST_CASE("a resumed run refuses at once an end before its step and a directory 
   CHECK(read_text(run.path("runs/a/config.yaml")) == config);
 }
 
+TEST_CASE("a finished run of no steps is finished", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=~", "-s", "train.steps=0", "-o", "none"}).code == 0);
+  const std::string log = read_text(run.path("none/metrics.jsonl"));
+  const ProgramResult again = run.trainer({"none"});
+  INFO(again.out << again.err);
+  CHECK(again.code == 0);
+  CHECK(again.out.find("none is finished") != std::string::npos);
+  CHECK(read_text(run.path("none/metrics.jsonl")) == log);
+}
+
+TEST_CASE("--until needs evaluations", "[resume]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"a.yaml", "--until", "0.5", "-s", "train.evaluate=never"});
+  CHECK(result.code == 2);
+  CHECK(result.err.find("--until stops after an evaluation") != std::string::npos);
+}
+
 TEST_CASE("a run without a checkpoint starts again at step 0, with a note", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);

@@ -65,6 +65,24 @@ TEST_CASE("a run that rolled back, stopped and resumed ends as one that did not 
   CHECK(run.weights("b") == run.weights("cut"));
 }
 
+TEST_CASE("a run that goes back to step 0 begins with the weights of --init again", "[rollback]") {
+  const RollbackRun run;
+  const std::vector<std::string> steady{"-s", "train.optimizer.sgd.lr=1e-3", "-s", "train.log_every=1"};
+  const auto first_loss = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"-q", "--init", "runs/b/checkpoints/last/model.safetensors"});
+    const ProgramResult result = run.trainer(words);
+    INFO(result.out << result.err);
+    CHECK(result.code == 0);
+    const std::string log = read_text(run.path(words[2]) / "metrics.jsonl");
+    return number_after(log.substr(log.rfind("{\"step\":1,")), "\"loss\":");
+  };
+  REQUIRE(run.trainer({"b.yaml", "-q", steady[0], steady[1]}).code == 0);
+  const double loss = first_loss({"b.yaml", "-o", "steady", steady[0], steady[1], steady[2], steady[3]});
+  CHECK(first_loss({"b.yaml", "-o", "rolled", "-s", "train.optimizer.sgd.lr=1e30", "-s",
+                    "train.on_divergence.factor=1e-33", "-s", "train.checkpoint.steps=100", "-s",
+                    "train.log_every=1"}) == Approx(loss));
+}
+
 TEST_CASE("a run that diverges too often ends with 5, and so does one that is to stop", "[rollback]") {
   const RollbackRun run;
   const ProgramResult often =

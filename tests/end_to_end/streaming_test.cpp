@@ -54,6 +54,22 @@ TEST_CASE("an image folder trains alike in one process, on threads and in three"
   CHECK(losses[2] == Approx(losses[0]).epsilon(1e-4));
 }
 
+TEST_CASE("with streams, micro-batches of images read the samples of their targets", "[streaming]") {
+  const SmallRun run;
+  write_images(run);
+  const auto row = [&](const std::string& micro_batches) {
+    const std::string name = "of" + micro_batches;
+    const ProgramResult result =
+        run.trainer({"p.yaml", "-s", "data.streams=true", "-s", "data.shuffle=false", "-s", "data.augment=[]",
+                     "-s", "train.accumulate=" + micro_batches, "-o", name});
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    const std::string line = last_line(read_text(run.path(name) / "results.csv"));
+    return std::stod(line.substr(line.find(',', line.find(',') + 1) + 1));
+  };
+  CHECK(row("2") == Approx(row("1")).epsilon(1e-4));
+}
+
 TEST_CASE("in exact mode an image folder gives the same bits on any placement", "[streaming]") {
   const SmallRun run;
   write_images(run);

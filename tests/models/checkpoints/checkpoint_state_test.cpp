@@ -18,7 +18,8 @@ CheckpointState a_state() {
           .time = 0.1,
           .epoch_time = 1e-300,
           .run_times = {.training = std::chrono::nanoseconds(123456789012345),
-                        .data = std::chrono::nanoseconds(7)},
+                        .data = std::chrono::nanoseconds(7),
+                        .mean_waiting = std::chrono::nanoseconds(5)},
           .epoch_sums = {.samples = 40, .loss = 1.0 / 3, .metrics = {0.1, 2e-308}},
           .best = Scores{.samples = 10, .loss = std::numeric_limits<double>::infinity(), .metrics = {1, 0}},
           .best_step = 1200,
@@ -34,6 +35,7 @@ TEST_CASE("a state comes back from its text to the last bit", "[training]") {
   const CheckpointState back = parse_checkpoint_state(text_of(state));
   CHECK(text_of(back) == text_of(state));
   CHECK(back.step == 1234);
+  CHECK(back.run_times.mean_waiting.count() == 5);
   CHECK(back.seed == state.seed);
   CHECK(back.data == state.data);
   CHECK(back.config == state.config);
