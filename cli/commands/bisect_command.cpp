@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/commands/find_run.h"
 #include "cli/commands/replayed_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/terminal/text.h"
@@ -81,6 +82,7 @@ Interval interval_of_checkpoints(const fs::path& one, const fs::path& other) {
 }
 
 Interval find_interval(const fs::path& one, const fs::path& other) {
+  for (const fs::path& run : {one, other}) find_run(run);
   if (!has_chain(one) || !has_chain(other)) return interval_of_checkpoints(one, other);
   Interval interval;
   interval.chains[0] = read_chain(one);

@@ -35,7 +35,7 @@ std::vector<std::string> small_batch(const Job& job, const std::vector<std::stri
   overrides.push_back(fmt::format("train.batch={}", std::min(batch, kSamples)));
   for (const char* plain :
        {"train.steps=5", "train.accumulate=1", "train.exact=false", "train.local=~", "train.async=~",
-        "train.compression=~", "train.crosscheck=~", "train.precision=float32"})
+        "train.compression=~", "train.crosscheck=~", "train.chain=false", "train.precision=float32"})
     overrides.emplace_back(plain);
   return overrides;
 }

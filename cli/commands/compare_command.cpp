@@ -41,7 +41,7 @@ Rows results_rows(const std::vector<ComparedRun>& runs) {
     row[0] = name;
     if (!log.rows.empty()) {
       const RunLog::Row& last = log.rows.back();
-      row[1] = grouped(last.step);
+      row[1] = grouped(std::max(last.step, log.last_step));
       row[2] = seconds_text(last.time);
       row[3] = number_or_nothing(last.examples_per_second);
     }
@@ -134,7 +134,7 @@ std::string json_lines(const std::vector<ComparedRun>& runs, const std::vector<C
     const RunLog& log = runs[i].log;
     Json line{{"run", runs[i].name}};
     if (!log.rows.empty()) {
-      line["steps"] = log.rows.back().step;
+      line["steps"] = std::max(log.rows.back().step, log.last_step);
       line["time"] = log.rows.back().time;
       line["examples_per_second"] = log.rows.back().examples_per_second;
     }
@@ -215,7 +215,7 @@ void compare_command(const Job& job) {
     std::vector<ComparedRun> read;
     std::vector<ConfigTree> configs;
     for (const std::string& name : run_paths(job.arguments.files)) {
-      const std::filesystem::path run = find_run(name).run;
+      const std::filesystem::path run = run_directory_of(name);
       const std::filesystem::path environment = run / "environment.json";
       std::error_code ignored;
       read.push_back({name, read_run_log(run),

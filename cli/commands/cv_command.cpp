@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/open_run.h"
@@ -28,6 +29,13 @@ SearchPlan plan_of(const Arguments& arguments) {
   const auto first_seed = config.root().at("train").get<std::int64_t>("seed");
   const int folds = arguments.search.folds > 0 ? arguments.search.folds : kFolds;
   const int seeds = std::max(arguments.search.seeds, 1);
+  constexpr std::int64_t kMostRuns = 100'000;
+  if (std::int64_t{folds} * seeds > kMostRuns)
+    throw Error(ExitCode::usage,
+                fmt::format("{} folds x {} seeds are more than {} runs", folds, seeds, grouped(kMostRuns)));
+  if (first_seed > std::numeric_limits<std::int64_t>::max() - seeds)
+    throw Error(ExitCode::usage, fmt::format("train.seed {} leaves no seeds after it", first_seed),
+                "-s train.seed=1");
   SearchPlan plan{.kind = kCrossValidation,
                   .method = fmt::format("{} folds", folds),
                   .seed = static_cast<std::uint64_t>(first_seed),

@@ -8,6 +8,7 @@
 #include "cli/terminal/renewed_line.h"
 #include "cli/terminal/text.h"
 #include "datasets/fetching/fetch.h"
+#include "engine/config/emit.h"
 
 namespace trainer {
 namespace {
@@ -75,7 +76,7 @@ void fetch_command(const Job& job) {
     fetch(set, folder, [&](const FetchEvent& event) { lines.show(event); });
     job.print(fmt::format("{} is in {}\n", set.name, folder.string()));
     job.print(fmt::format("use: data: {{dataset: {}{}}}\n", set.config,
-                          arguments.out.empty() ? "" : ", path: " + data.string()));
+                          arguments.out.empty() ? "" : ", path: " + yaml_text(data.string())));
   }
 }
 

@@ -39,4 +39,12 @@ FoundRun find_run(const fs::path& path) {
   return {.run = (is_inside ? checkpoint : whole).parent_path().parent_path(), .checkpoint = checkpoint};
 }
 
+fs::path run_directory_of(const fs::path& path) {
+  const fs::path run = find_run(path).run;
+  std::error_code ignored;
+  if (!fs::is_regular_file(run / "config.yaml", ignored))
+    throw Error(ExitCode::usage, fmt::format("{} lies in no run directory", path.string()), "runs/NAME");
+  return run;
+}
+
 }  // namespace trainer

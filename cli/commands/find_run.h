@@ -12,5 +12,7 @@ struct FoundRun {
 
 /// Error(usage) when the path is neither.
 FoundRun find_run(const std::filesystem::path& path);
+/// The run's directory. Error(usage) also for a checkpoint that lies in none.
+std::filesystem::path run_directory_of(const std::filesystem::path& path);
 
 }  // namespace trainer

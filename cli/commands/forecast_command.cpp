@@ -69,10 +69,9 @@ class Forecast {
       text += fmt::format(
           "Computing: measured here, {}; hosts wait for the slowest of them as these steps deviate. ",
           counted(steps_, "step"));
-    return in_lines(text +
-                    fmt::format("From, to: the quartiles of measured steps, and a link {:.0f} % slower "
-                                "or faster.\n",
-                                100 * kLinkError));
+    return in_lines(text + fmt::format("From, to: {}a link {:.0f} % slower or faster.\n",
+                                       arguments_.rate > 0 ? "" : "the quartiles of measured steps, and ",
+                                       100 * kLinkError));
   }
   const std::string& data() const { return data_; }
 

@@ -36,9 +36,10 @@ std::vector<std::string> test_overrides(const Arguments& arguments, const std::s
   overrides.push_back(fmt::format("train.steps={}", range.steps));
   overrides.push_back(
       fmt::format("train.schedule={{exponential: {{factor: {}, every: {{steps: 1}}}}}}", factor));
-  for (const char* plain : {"train.warmup=~", "train.lr_scaling=~", "train.early_stopping=~", "train.stop=~",
-                            "train.evaluate=never", "train.checkpoint=never", "train.guards=never",
-                            "train.on_divergence=stop", "train.skip_outliers=~", "train.exact=true"})
+  for (const char* plain :
+       {"train.warmup=~", "train.lr_scaling=~", "train.early_stopping=~", "train.stop=~",
+        "train.evaluate=never", "train.checkpoint=never", "train.guards=never", "train.on_divergence=stop",
+        "train.skip_outliers=~", "train.compression=~", "train.exact=true"})
     overrides.emplace_back(plain);
   return overrides;
 }

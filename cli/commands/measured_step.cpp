@@ -123,7 +123,8 @@ std::vector<std::string> overrides_for(const std::vector<std::string>& overrides
     set("train.virtual_workers",
         std::max<std::int64_t>(how.threads, settings.virtual_workers * how.rows / settings.batch));
   set("train.steps", 1'000'000);
-  for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never"})
+  for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never",
+                              "train.early_stopping=~", "train.stop=~", "train.on_divergence=stop"})
     all.emplace_back(nothing);
   return all;
 }

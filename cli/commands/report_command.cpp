@@ -11,7 +11,7 @@ void report_command(const Job& job) {
   std::string path;
   run_collectively(job.world, [&] {
     if (job.world.rank() != 0) return;
-    const std::filesystem::path run = find_run(job.arguments.files.front()).run;
+    const std::filesystem::path run = run_directory_of(job.arguments.files.front());
     path = (job.arguments.tensorboard ? write_tensorboard(run) : write_report(run)).string();
   });
   job.print(escaped(path) + "\n");

@@ -131,11 +131,14 @@ void add_timing_overrides(const Arguments& arguments, const OpenRun& run,
                           std::vector<std::string>& overrides) {
   const Session& session = *run.session;
   const double needed = static_cast<double>(arguments.steps) * static_cast<double>(session.settings().batch),
-               size = static_cast<double>(session.data().train->size()),
-               fraction = run.config.root().at("data").get<double>("fraction");
+               fraction = run.config.root().at("data").get<double>("fraction"),
+               size = static_cast<double>(session.data().train->size()) /
+                      (1 - run.config.root().at("data").get<double>("validation"));
   if (needed < size) overrides.push_back(fmt::format("data.fraction={}", fraction * needed / size));
+  overrides.emplace_back("data.validation=0");
   overrides.push_back(fmt::format("train.steps={}", 2 * arguments.steps));
-  for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never"})
+  for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never",
+                              "train.early_stopping=~", "train.stop=~", "train.on_divergence=stop"})
     overrides.push_back(nothing);
 }
 

@@ -30,7 +30,7 @@ fs::path find_checkpoint(const fs::path& path, const FoundRun& found) {
   if (problem && problem != std::errc::no_such_file_or_directory)
     throw Error(ExitCode::weights, fmt::format("cannot read {}: {}", folder.string(), problem.message()));
   throw Error(ExitCode::weights, fmt::format("{} has no checkpoint", path.string()),
-              "train it: trainer " + shell_line({path.string()}));
+              "train it: trainer " + shell_line({path.string(), "-s", "train.checkpoint=epoch"}));
 }
 
 TrainedRun with_weights(OpenRun run, const fs::path& checkpoint) {

@@ -93,7 +93,7 @@ std::string charts(const RunLog& log) {
   std::string text;
   if (log.rows.empty()) return text;
   const auto first = static_cast<double>(log.rows.front().step),
-             last = static_cast<double>(log.rows.back().step);
+             last = static_cast<double>(std::max(log.rows.back().step, log.last_step));
   for (std::size_t i = 0; i < log.names.size(); ++i) {
     const auto score = [&](const RunLog::Row& row) { return row.scores[i]; };
     Chart chart{.title = log.names[i],

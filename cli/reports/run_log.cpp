@@ -55,7 +55,7 @@ std::vector<std::vector<double>> square(const Json& value) {
 
 void add_line(const Json& line, RunLog& log) {
   const auto split = line.find("split");
-  if (split == line.end() || !split->is_string()) return;
+  if (split == line.end() || (*split != "train" && *split != "valid" && *split != "test")) return;
   if (!line.contains("step") || !line["step"].is_number_integer()) return;
   if (log.names.empty()) log.names = score_names(line);
   RunLog::Row row{.step = line["step"].get<std::int64_t>(),

@@ -62,7 +62,7 @@ DataSection table_section(const std::string& file) {
   constexpr std::size_t kNames = 12, kWidth = 40;
   std::string names;
   for (std::size_t i = 0; i < std::min(target.columns.size(), kNames); ++i)
-    names += (i == 0 ? "" : ", ") + escaped(target.columns[i].substr(0, kWidth));
+    names += (i == 0 ? "" : ", ") + escaped(shortened(target.columns[i], kWidth));
   if (target.columns.size() > kNames) names += ", ...";
   yaml += commented("", names);
   yaml += target.has_numbers

@@ -45,7 +45,7 @@ Facts facts_of(const DataSection& section) {
     facts.text += ", " + counted(info.classes, "class", "es");
   constexpr std::size_t kNames = 8, kWidth = 30;
   for (std::size_t i = 0; i < std::min(info.class_names.size(), kNames); ++i)
-    facts.text += (i == 0 ? ": " : ", ") + escaped(info.class_names[i].substr(0, kWidth));
+    facts.text += (i == 0 ? ": " : ", ") + escaped(shortened(info.class_names[i], kWidth));
   if (info.class_names.size() > kNames) facts.text += ", ...";
   return facts;
 }

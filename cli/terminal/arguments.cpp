@@ -145,6 +145,8 @@ void CommandLine::check_values(const CLI::ParseError& mistake) const {
   const CLI::Option* flag = find_flag(name);
   if (flag && what.ends_with(" missing"))
     fail(name + " expects a value", fmt::format("{} {}", name, flag->get_type_name()));
+  if (flag && what.find(": At Most ") != std::string::npos)
+    fail(name + " is given more than once", "one of them");
   for (const CLI::App* command : app_.get_subcommands()) {
     const CLI::Option* run = command->get_option_no_throw("RUN");
     if (name == "FORMAT" && run != nullptr && kExportFormats.contains(run->results().front()))
@@ -192,6 +194,9 @@ void CommandLine::parse() {
   const CLI::Option* run = command->get_option_no_throw("RUN");
   if (run != nullptr && std::ranges::count(run->results(), "") > 0)
     fail("RUN is an empty word", "a run directory, such as runs/NAME; a variable of the shell may be unset");
+  for (const CLI::Option* flag : command->get_options())
+    if (!flag->get_positional() && flag->get_name() != "--set" && std::ranges::count(flag->results(), "") > 0)
+      fail(flag->get_name() + " expects a value that is not empty", "a variable of the shell may be unset");
   take_texts();
   check_flags();
   take_search(*command);

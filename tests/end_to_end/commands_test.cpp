@@ -271,6 +271,8 @@ TEST_CASE("check --gradients compares each parameter and trains nothing", "[comm
   CHECK_FALSE(fs::exists(run.path("runs")));
   CHECK(run.trainer({"check", "a.yaml", "--gradients", "-s", "train.precision=bf16"}).out == result.out);
   CHECK(run.trainer({"check", "a.yaml", "--gradients", "-s", "model.layers[1].dense=7"}).code == 2);
+  CHECK(run.trainer({"check", "a.yaml", "--gradients", "-s", "train.exact=true", "-s", "train.chain=true"})
+            .out == result.out);
 }
 
 TEST_CASE("config prints YAML that resolves to itself", "[commands]") {

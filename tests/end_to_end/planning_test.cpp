@@ -289,6 +289,13 @@ TEST_CASE("a forecast of strong scaling explains which numbers of ranks the batc
   CHECK(has(result.out, "This is a forecast, not a measurement."));
 }
 
+TEST_CASE("plan measures steps whatever ends a run", "[planning]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"plan", "a.yaml", "-s", "train.stop={time: 0.001s}"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+}
+
 TEST_CASE("plan and forecast refuse rounds of local SGD, which they cannot describe", "[planning]") {
   const SmallRun run;
   const std::string command = GENERATE(as<std::string>{}, "plan", "forecast");

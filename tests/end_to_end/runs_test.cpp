@@ -35,6 +35,13 @@ TEST_CASE("a run leaves a report, which can be made again", "[runs]") {
   CHECK(run.trainer({"report", "runs/a"}).out == "runs/a/report.html\n");
   CHECK(read_text(file) == page);
   CHECK(run.trainer({"report", "set"}).code == 2);
+  fs::create_directories(run.path("x/y"));
+  fs::copy(run.path("runs/a/checkpoints/best/"), run.path("x/y/checkpoint"), fs::copy_options::recursive);
+  CHECK(run.trainer({"report", "x/y/checkpoint"}).code == 2);
+  CHECK_FALSE(fs::exists(run.path("x/report.html")));
+  write_text(run.path("runs/a/metrics.jsonl"), R"({"step":1,"epoch":1,"split":"../../../out","loss":1})");
+  CHECK(run.trainer({"report", "runs/a", "--tensorboard"}).code == 0);
+  CHECK_FALSE(fs::exists(run.path("out")));
   CHECK(run.trainer({"a.yaml", "-o", "wild", "-s", "train.optimizer.sgd.lr=1e30", "--datapar"}, 2).code == 5);
   CHECK(fs::exists(run.path("wild/report.html")));
 }

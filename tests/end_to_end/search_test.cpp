@@ -184,6 +184,12 @@ TEST_CASE("cross-validation trains each fold and seed, and gives one table howev
   CHECK(run.trainer({"sweep", "cut"}).err.find("help: trainer cv cut") != std::string::npos);
 }
 
+TEST_CASE("seeds of cross-validation that do not exist are a mistake", "[search]") {
+  const SmallRun run;
+  CHECK(run.trainer({"cv", "a.yaml", "-k", "2", "-s", "train.seed=9223372036854775807"}).code == 2);
+  CHECK(run.trainer({"cv", "a.yaml", "-k", "100000", "--seeds", "100000"}).code == 2);
+}
+
 TEST_CASE("a fold that fails makes the code of cross-validation, and the others make the mean", "[search]") {
   const SmallRun run;
   const ProgramResult all = run.trainer({"cv", "a.yaml", "-k", "2", "-s", "train.optimizer.sgd.lr=1e30"});
@@ -212,6 +218,7 @@ TEST_CASE("a range test prints the same and draws the same curve on every placem
   CHECK(nan.code == 0);
   CHECK(nan.out.find("stopped after step ") != std::string::npos);
   CHECK(run.trainer({"lr-find", "a.yaml", "--from", "1", "--to", "1"}).code == 2);
+  CHECK(run.trainer({"lr-find", "a.yaml", "-s", "train.compression=one_bit"}).code == 0);
 }
 
 }  // namespace trainer

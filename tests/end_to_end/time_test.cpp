@@ -56,6 +56,17 @@ TEST_CASE("time takes its samples from those of the config's fraction", "[comman
   CHECK(result.out.find("mnist: 20 train") != std::string::npos);
 }
 
+TEST_CASE("time takes configs whose keys need evaluations or checkpoints, and few samples", "[commands]") {
+  const SmallRun run;
+  const std::string setting =
+      GENERATE(as<std::string>{}, "train.early_stopping={patience: 2}", "train.stop={loss: 0.1}",
+               "train.stop={time: 1s}", "train.on_divergence=rollback", "data.validation=0.2");
+  const ProgramResult result =
+      run.trainer({"time", "a.yaml", "--steps", "1", "-s", "train.batch=1", "-s", setting});
+  INFO(setting << result.out << result.err);
+  CHECK(result.code == 0);
+}
+
 TEST_CASE("time's trace holds each layer on each thread of each rank, within the phases of its step",
           "[commands]") {
   const SmallRun run;

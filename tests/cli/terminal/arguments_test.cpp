@@ -130,6 +130,10 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK(mistake_in({"a.yaml", "-n"}).help == "--ranks N");
   CHECK(mistake_in({"a.yaml", "--datapar=false"}).what == "--datapar takes no value");
   CHECK(mistake_in({"a.yaml", "-s"}).what == "--set expects a value");
+  CHECK(mistake_in({"a.yaml", "--init", ""}).what == "--init expects a value that is not empty");
+  CHECK(mistake_in({"a.yaml", "--walltime", ""}).what == "--walltime expects a value that is not empty");
+  CHECK(mistake_in({"forecast", "a.yaml", "-n", ""}).what == "--ranks expects a value that is not empty");
+  CHECK(mistake_in({"a.yaml", "--seed", "1", "--seed", "2"}).what == "--seed is given more than once");
   CHECK(mistake_in({"--progress", "dots", "a.yaml"}).what ==
         "--progress: expects auto, bar, json, none or plain, got `dots`");
   CHECK_FALSE(mistake_in({"train"}).what.empty());
