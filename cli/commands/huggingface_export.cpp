@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -114,9 +113,8 @@ std::variant<ImageForm, std::string> image_form(const TrainedRun& trained) {
                  .crop = data.form.crop,
                  .mean = data.statistics.mean,
                  .deviation = data.statistics.deviation};
-  constexpr float kConstant = 1e-6f;
-  if (std::ranges::any_of(form.deviation, [](float deviation) { return deviation <= kConstant; }))
-    return "a channel is constant";
+  for (std::size_t channel = 0; channel < form.mean.size(); ++channel)
+    if (data.statistics.scale(channel) == 0) return "a channel is constant";
   return form;
 }
 

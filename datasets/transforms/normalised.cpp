@@ -10,6 +10,13 @@ namespace trainer {
 
 std::int64_t channel_count(const Shape& sample) { return sample.rank() == 0 ? 1 : sample[sample.rank() - 1]; }
 
+float ChannelStatistics::scale(std::size_t channel) const {
+  // Below the steps of a float around the mean, a deviation is rounding.
+  constexpr float kStep = 1e-7f;
+  const float least = std::max(std::numeric_limits<float>::min(), kStep * std::fabs(mean[channel]));
+  return deviation[channel] >= least ? 1 / deviation[channel] : 0;
+}
+
 ChannelStatistics channel_statistics(const Dataset& samples) {
   const std::size_t channels = channel_count(samples.sample());
   std::vector<double> sums(channels), squares(channels);
@@ -74,7 +81,7 @@ void Normalised::use(const ChannelStatistics& statistics) {
   for (std::size_t i = 0; i < row_size; ++i) {
     const std::size_t channel = i % statistics.mean.size();
     const float deviation = statistics.deviation[channel];
-    scale_.push_back(deviation >= std::numeric_limits<float>::min() ? 1 / deviation : 0);
+    scale_.push_back(statistics.scale(channel));
     shift_.push_back(-statistics.mean[channel] * scale_.back());
     deviation_.push_back(scale_.back() > 0 ? deviation : 0);
     mean_.push_back(statistics.mean[channel]);

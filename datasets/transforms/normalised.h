@@ -13,6 +13,9 @@ std::int64_t channel_count(const Shape& sample);
 /// Mean and standard deviation of each channel (the last axis).
 struct ChannelStatistics {
   std::vector<float> mean, deviation;
+
+  /// 1 / deviation; 0 for a constant channel.
+  float scale(std::size_t channel) const;
 };
 /// Over all samples, padding left out; over 1,024 samples if the dataset is streamed. 0 and 1 for channels
 /// that are not scaled.

@@ -75,6 +75,14 @@ TEST_CASE("normalised samples have mean 0 and deviation 1, a constant channel is
   CHECK(normalised.label(7) == 2);
 }
 
+TEST_CASE("a deviation that is rounding of the mean leaves a channel 0", "[normalise]") {
+  Images images = make_images(10);
+  Normalised normalised(std::move(images.pixels));
+  normalised.use({.mean = {0.5f, 0.5f, 77.0f / 255}, .deviation = {0.5f, 0.25f, 1e-8f}});
+  CHECK(channel_statistics(normalised).mean[2] == 0);
+  CHECK(channel_statistics(normalised).deviation[2] == 0);
+}
+
 TEST_CASE("a subset reads the samples it stands for, any number at once", "[subset]") {
   const Images images = make_images(300);
   std::vector<std::int64_t> odd, all(150);
