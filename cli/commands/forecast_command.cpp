@@ -193,17 +193,17 @@ void forecast_command(const Job& job) {
   for (const int ranks : arguments.planned_ranks) rows.push_back(forecast.row(ranks));
   const std::string scaling = arguments.weak ? "weak scaling: train.batch samples on each rank"
                                              : "strong scaling: train.batch samples on all ranks together";
-  if (!arguments.svg.empty()) {
-    const std::string name = std::filesystem::path(arguments.files.front()).stem().string();
-    const std::string svg =
-        forecast_svg(rows, "Forecast of " + name + (arguments.weak ? ", weak scaling" : ", strong scaling"));
-    if (svg.empty())
-      throw Error(ExitCode::ranks, "no number of ranks is possible: " + rows.front().impossible);
-    write_file(arguments.svg, svg);
-  }
-  if (arguments.csv) return job.print_as_it_is(forecast_csv(rows, arguments.weak));
-  job.print(in_lines("forecast  " + scaling + "\ndata      " + forecast.data(), 10) + "\n\n" +
-            forecast_table(rows) + "\n" + forecast.method());
+  if (arguments.csv)
+    job.print_as_it_is(forecast_csv(rows, arguments.weak));
+  else
+    job.print(in_lines("forecast  " + scaling + "\ndata      " + forecast.data(), 10) + "\n\n" +
+              forecast_table(rows) + "\n" + forecast.method());
+  if (arguments.svg.empty()) return;
+  const std::string name = std::filesystem::path(arguments.files.front()).stem().string();
+  const std::string svg =
+      forecast_svg(rows, "Forecast of " + name + (arguments.weak ? ", weak scaling" : ", strong scaling"));
+  if (svg.empty()) throw Error(ExitCode::ranks, "no number of ranks is possible: " + rows.front().impossible);
+  write_file(arguments.svg, svg);
 }
 
 }  // namespace trainer

@@ -134,13 +134,14 @@ void lr_find_command(const Job& job) {
   const std::string path = arguments.svg.empty() ? name + "-lr.svg" : arguments.svg;
   const RangeTest& test = collector.test();
   const bool writes = job.world.rank() == 0 && test.points().size() > 1;
+  if (job.world.rank() == 0)
+    job.print("\n" + range_table(test) + "\n" + end_text(collector, is_finite, arguments.range.steps) +
+              suggestion(arguments, test, key));
   run_collectively(job.world, [&] {
     with_disk(job.world, "the writing of the curve", writes,
               [&] { write_chart(path, test, "Learning rates of " + name); });
   });
-  if (job.world.rank() != 0) return;
-  job.print("\n" + range_table(test) + "\n" + end_text(collector, is_finite, arguments.range.steps) +
-            suggestion(arguments, test, key) + (writes ? "curve         " + shell_line({path}) + "\n" : ""));
+  if (writes) job.print("curve         " + shell_line({path}) + "\n");
 }
 
 }  // namespace trainer

@@ -173,21 +173,21 @@ void time_command(const Job& job) {
   const std::string head = in_lines(ranks_text(session, work.affinity) + "\ndata  " + data, 6) + "\n\n";
   if (engines) {
     training.run({&*engines}, "");
+    job.print(head + engines->text() +
+              fmt::format("\nus of a call, the shortest of {} or more with each engine, on rank 0\n",
+                          counted(arguments.steps / 2, "step")));
     run_collectively(job.world, [&] {
       if (job.world.rank() == 0) write_file(arguments.engines, engines->table().text(cpu_name()));
     });
-    job.print(
-        head + engines->text() +
-        fmt::format("\nus of a call, the shortest of {} or more with each engine, on rank 0\nwritten to {}\n",
-                    counted(arguments.steps / 2, "step"), arguments.engines));
+    job.print(fmt::format("written to {}\n", arguments.engines));
     return;
   }
   std::optional<StepTrace> trace;
   if (!arguments.trace.empty()) trace.emplace(training.parts(), arguments.steps, 2 * arguments.steps);
   Stopwatch stopwatch(session.network(), arguments.steps, trace ? &*trace : nullptr);
   training.run({&stopwatch}, "", trace ? &*trace : nullptr);
-  if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });
   job.print(head + stopwatch.text(session.network()));
+  if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });
 }
 
 }  // namespace trainer

@@ -194,7 +194,8 @@ void CommandFlags::add_completion() {
 void CommandFlags::add_schema() {
   CLI::App* schema =
       command("schema", "Print the JSON Schema of the YAML (draft-07), or all keys as Markdown");
-  schema->add_flag("--keys", arguments_.keys, "Print the reference of all keys (docs/keys.md)");
+  schema->add_flag("--keys", arguments_.keys, "Print the reference of all keys (docs/keys.md)")
+      ->disable_flag_override();
 }
 
 }  // namespace trainer

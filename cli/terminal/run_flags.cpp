@@ -37,8 +37,10 @@ void CommandFlags::add_predict() {
           "Images, folders of images, .npy and .npz arrays, HDF5, tables, texts; - for standard input")
       ->required();
   const auto add_format = [&](const char* flag, PredictionFormat format, const char* what) {
-    return predict->add_flag_callback(
-        flag, [this, format] { arguments_.prediction_format = format; }, what);
+    return predict
+        ->add_flag_callback(
+            flag, [this, format] { arguments_.prediction_format = format; }, what)
+        ->disable_flag_override();
   };
   CLI::Option* json =
       add_format("--json", PredictionFormat::json, "Print one JSON object for each sample, with all outputs");
@@ -102,9 +104,11 @@ void CommandFlags::add_generate() {
       ->allow_extra_args(false)
       ->take_all()
       ->check(not_empty());
-  generate->add_flag_callback(
-      "--json", [this] { arguments_.prediction_format = PredictionFormat::json; },
-      "Print one JSON object for each prompt: the prompt and the text that continues it");
+  generate
+      ->add_flag_callback(
+          "--json", [this] { arguments_.prediction_format = PredictionFormat::json; },
+          "Print one JSON object for each prompt: the prompt and the text that continues it")
+      ->disable_flag_override();
   add_threads(*generate);
   add_engine(*generate);
   add_settings(*generate);
@@ -131,8 +135,10 @@ void CommandFlags::add_export() {
 void CommandFlags::add_report() {
   CLI::App* report = command("report", "Write a run's report.html again, also during the run");
   report->add_option("RUN", texts_.file, "A run directory")->required();
-  report->add_flag("--tensorboard", arguments_.tensorboard,
-                   "Write RUN/tensorboard, event files for TensorBoard, instead");
+  report
+      ->add_flag("--tensorboard", arguments_.tensorboard,
+                 "Write RUN/tensorboard, event files for TensorBoard, instead")
+      ->disable_flag_override();
 }
 
 void CommandFlags::add_compare() {

@@ -28,7 +28,7 @@ void CommandFlags::add_search(CLI::App& command) {
   add_placement(command);
   add_mesh_choice(command);
   add_engine(command);
-  command.add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
+  command.add_flag("-q,--quiet", arguments_.quiet, "Print only the result")->disable_flag_override();
 }
 
 void CommandFlags::add_sweep() {

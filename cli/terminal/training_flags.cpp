@@ -48,7 +48,9 @@ void CommandFlags::add_train() {
   CLI::Option* weights =
       train->add_option("--init", arguments_.initial_weights, "Start from the weights of a safetensors file")
           ->type_name("FILE");
-  train->add_flag("--resume", arguments_.resume, "Resume the run of a run directory")->excludes(weights);
+  train->add_flag("--resume", arguments_.resume, "Resume the run of a run directory")
+      ->disable_flag_override()
+      ->excludes(weights);
   train->add_option("--walltime", texts_.walltime, "Save and stop early enough to end within this time")
       ->type_name("HH:MM:SS");
   train
@@ -70,10 +72,12 @@ void CommandFlags::add_train() {
                  "Write when each layer ran in 50 steps on each rank and thread to trace.json of the run "
                  "directory, for Perfetto")
       ->disable_flag_override();
-  CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
+  CLI::Option* quiet =
+      train->add_flag("-q,--quiet", arguments_.quiet, "Print only the result")->disable_flag_override();
   train
       ->add_flag("-v,--verbose", arguments_.verbose,
                  "Print more about the machine, the data and how gradients are sent")
+      ->disable_flag_override()
       ->excludes(quiet);
   train->footer(
       "Columns of the table: loss and metrics of the training samples, before each update, and of the test "

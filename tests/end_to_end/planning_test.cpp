@@ -289,6 +289,22 @@ TEST_CASE("a forecast of strong scaling explains which numbers of ranks the batc
   CHECK(has(result.out, "This is a forecast, not a measurement."));
 }
 
+TEST_CASE("a command prints its table where its file cannot be written", "[planning]") {
+  const SmallRun run;
+  const std::vector<std::string> words =
+      GENERATE(std::vector<std::string>{"forecast", "a.yaml", "-n", "1,2", "--rate", "5", "--svg"},
+               std::vector<std::string>{"time", "a.yaml", "--steps", "2", "--trace"},
+               std::vector<std::string>{"time", "a.yaml", "--steps", "2", "--engines"},
+               std::vector<std::string>{"lr-find", "a.yaml", "--svg"});
+  std::vector<std::string> all = words;
+  all.push_back("/absent/folder/file");
+  const ProgramResult result = run.trainer(all);
+  INFO(words.front() << ' ' << words.back() << '\n' << result.out << result.err);
+  CHECK(result.code == 1);
+  CHECK(occurrences(result.out, "\n") > 4);
+  CHECK(has(result.err, "/absent/folder/file"));
+}
+
 TEST_CASE("plan measures steps whatever ends a run", "[planning]") {
   const SmallRun run;
   const ProgramResult result = run.trainer({"plan", "a.yaml", "-s", "train.stop={time: 0.001s}"});

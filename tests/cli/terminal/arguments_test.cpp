@@ -129,6 +129,8 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK(mistake_in({"a.yaml", "-n"}).what == "--ranks expects a value");
   CHECK(mistake_in({"a.yaml", "-n"}).help == "--ranks N");
   CHECK(mistake_in({"a.yaml", "--datapar=false"}).what == "--datapar takes no value");
+  CHECK(mistake_in({"a.yaml", "--quiet=maybe"}).what == "--quiet takes no value");
+  CHECK(mistake_in({"generate", "runs/a", "--json=false"}).what == "--json takes no value");
   CHECK(mistake_in({"a.yaml", "-s"}).what == "--set expects a value");
   CHECK(mistake_in({"a.yaml", "--init", ""}).what == "--init expects a value that is not empty");
   CHECK(mistake_in({"a.yaml", "--walltime", ""}).what == "--walltime expects a value that is not empty");
