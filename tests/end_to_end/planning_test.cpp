@@ -307,7 +307,8 @@ TEST_CASE("a command prints its table where its file cannot be written", "[plann
 
 TEST_CASE("plan measures steps whatever ends a run", "[planning]") {
   const SmallRun run;
-  const ProgramResult result = run.trainer({"plan", "a.yaml", "-s", "train.stop={time: 0.001s}"});
+  const ProgramResult result = run.trainer(
+      {"plan", "a.yaml", "-s", "data={dataset: digits, fraction: 0.02}", "-s", "train.stop={time: 0.001s}"});
   INFO(result.out << result.err);
   CHECK(result.code == 0);
 }
