@@ -19,6 +19,16 @@ struct Image {
 inline std::uint8_t gray_of(unsigned red, unsigned green, unsigned blue) {
   return static_cast<std::uint8_t>((299 * red + 587 * green + 114 * blue + 500) / 1000);
 }
+/// One pixel of 3 channels, or its gray.
+inline void write_pixel(unsigned red, unsigned green, unsigned blue, int channels, std::uint8_t* to) {
+  if (channels == 1) {
+    to[0] = gray_of(red, green, blue);
+  } else {
+    to[0] = static_cast<std::uint8_t>(red);
+    to[1] = static_cast<std::uint8_t>(green);
+    to[2] = static_cast<std::uint8_t>(blue);
+  }
+}
 
 /// Decodes PNG (libpng), JPEG (libjpeg) and WebP (libwebp) files. Reuses its memory; use one per thread.
 class ImageDecoder {

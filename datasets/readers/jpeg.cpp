@@ -50,15 +50,8 @@ std::uint8_t multiplied(unsigned a, unsigned b) { return static_cast<std::uint8_
 /// Converts CMYK as Adobe stores it, inverted: a value is the light that passes.
 void light_of_cmyk(const std::uint8_t* cmyk, std::int64_t width, int channels, std::uint8_t* out) {
   for (std::int64_t i = 0; i < width; ++i, cmyk += 4, out += channels) {
-    const unsigned red = multiplied(cmyk[0], cmyk[3]), green = multiplied(cmyk[1], cmyk[3]),
-                   blue = multiplied(cmyk[2], cmyk[3]);
-    if (channels == 1) {
-      out[0] = gray_of(red, green, blue);
-    } else {
-      out[0] = static_cast<std::uint8_t>(red);
-      out[1] = static_cast<std::uint8_t>(green);
-      out[2] = static_cast<std::uint8_t>(blue);
-    }
+    write_pixel(multiplied(cmyk[0], cmyk[3]), multiplied(cmyk[1], cmyk[3]), multiplied(cmyk[2], cmyk[3]),
+                channels, out);
   }
 }
 

@@ -19,14 +19,7 @@ void keep_colours(std::int64_t pixels, bool has_alpha, int channels, std::uint8_
   const std::uint8_t* in = values;
   for (std::int64_t i = 0; i < pixels; ++i, in += has_alpha ? 4 : 3, values += channels) {
     const auto light = [&](int k) { return has_alpha ? (in[k] * in[3] + 127u) / 255 : unsigned{in[k]}; };
-    const unsigned red = light(0), green = light(1), blue = light(2);
-    if (channels == 1) {
-      values[0] = gray_of(red, green, blue);
-    } else {
-      values[0] = static_cast<std::uint8_t>(red);
-      values[1] = static_cast<std::uint8_t>(green);
-      values[2] = static_cast<std::uint8_t>(blue);
-    }
+    write_pixel(light(0), light(1), light(2), channels, values);
   }
 }
 

@@ -39,13 +39,8 @@ std::string refusal_of(const WebPBitstreamFeatures& features, std::size_t bytes)
 /// Keeps the colours of pixels that have `from` bytes, as `to` bytes.
 void drop_channels(std::int64_t pixels, int from, int to, std::uint8_t* values) {
   const std::uint8_t* in = values;
-  for (std::int64_t i = 0; i < pixels; ++i, in += from, values += to) {
-    if (to == 1) {
-      values[0] = gray_of(in[0], in[1], in[2]);
-    } else {
-      std::copy_n(in, 3, values);
-    }
-  }
+  for (std::int64_t i = 0; i < pixels; ++i, in += from, values += to)
+    write_pixel(in[0], in[1], in[2], to, values);
 }
 
 }  // namespace
