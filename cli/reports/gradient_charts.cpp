@@ -4,22 +4,11 @@
 #include <cstdlib>
 #include <limits>
 #include <span>
-#include <string_view>
 
 namespace trainer {
 namespace {
 
 constexpr std::size_t kMost = 8;  // colours of a chart
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.emplace_back(text.substr(0, end));
-    if (end == text.size()) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 double number_of(const std::string& field) {
   return field.empty() ? std::numeric_limits<double>::quiet_NaN() : std::strtod(field.c_str(), nullptr);
@@ -35,10 +24,8 @@ std::vector<Curve> some_of(std::vector<Curve> curves) {
 
 }  // namespace
 
-std::vector<Chart> gradient_charts(const std::string& csv) {
-  std::vector<std::vector<std::string>> rows;
-  for (const std::string& line : split(csv, '\n')) rows.push_back(split(line, ','));
-  const std::vector<std::string> names = rows.front();
+std::vector<Chart> gradient_charts(const std::vector<std::vector<std::string>>& rows) {
+  const std::vector<std::string>& names = rows.front();
   std::vector<Chart> charts;
   for (const auto& [ending, title] : {std::pair<std::string, std::string>{"/gradient", "gradient norm"},
                                       {"/update_ratio", "update / weights"}}) {

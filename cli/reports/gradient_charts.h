@@ -7,8 +7,8 @@
 
 namespace trainer {
 
-/// The charts of gradients.csv, a curve for each layer, or for eight of many layers; none if it has no row.
-/// Skips what this program cannot have written.
-std::vector<Chart> gradient_charts(const std::string& csv);
+/// The charts of gradients.csv, a curve for each layer, or for eight of many layers; none if it has no row
+/// but the heading. `rows`: of the file, at least one; those of another length are left out.
+std::vector<Chart> gradient_charts(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace trainer

@@ -36,19 +36,13 @@ std::string read_if_there(const fs::path& path) {
   return fs::exists(path, ignored) ? read_file(path, ExitCode::failure, kLargestText) : "";
 }
 
-/// The cells of a table without quotes.
-std::vector<std::vector<std::string>> rows_of(const std::string& csv) {
+/// The records of a CSV file, up to one that this program cannot have written; none if there is no file.
+std::vector<std::vector<std::string>> rows_of(const fs::path& path) {
+  const std::string name = path.string(), csv = read_if_there(path);
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t begin = 0; begin < csv.size();) {
-    const std::size_t end = std::min(csv.find('\n', begin), csv.size());
-    std::vector<std::string> cells{""};
-    for (const char letter : std::span(csv).subspan(begin, end - begin))
-      if (letter == ',')
-        cells.emplace_back();
-      else
-        cells.back() += letter;
-    rows.push_back(std::move(cells));
-    begin = end + 1;
+  try {
+    for (CsvText records(name, csv, ','); !records.at_end();) rows.push_back(records.next());
+  } catch (const Error&) {
   }
   return rows;
 }
@@ -124,10 +118,11 @@ std::string charts(const RunLog& log) {
          text + "</div>\n";
 }
 
-std::string gradients(const std::string& csv) {
+std::string gradients(const fs::path& run) {
+  const std::vector<std::vector<std::string>> rows = rows_of(run / "gradients.csv");
+  if (rows.empty()) return "";
   std::string text;
-  for (const Chart& chart : gradient_charts(csv)) text += svg_of(chart);
-  if (csv.empty()) return "";
+  for (const Chart& chart : gradient_charts(rows)) text += svg_of(chart);
   if (text.empty())
     return "<h2>Gradients</h2>\n<p>No step has been logged: the run has fewer steps than "
            "train.log_every.</p>\n";
@@ -138,7 +133,7 @@ std::string gradients(const std::string& csv) {
 }
 
 std::string skipped_updates(const fs::path& run) {
-  const std::vector<std::vector<std::string>> rows = rows_of(read_if_there(run / kSkippedFile));
+  const std::vector<std::vector<std::string>> rows = rows_of(run / kSkippedFile);
   if (rows.size() < 2) return "";
   return "<h2>Skipped updates</h2>\n<p>Their gradient norm was an outlier (train.skip_outliers): mean and "
          "standard deviation are those of the updates before.</p>\n" +
@@ -228,8 +223,8 @@ std::string short_cell(const std::string& title, const std::string& cell, const 
   return is_fraction ? fraction_text(value) : short_number(value);
 }
 
-std::string epochs(const std::string& results, const RunLog& log) {
-  std::vector<std::vector<std::string>> rows = rows_of(results);
+std::string epochs(const fs::path& run, const RunLog& log) {
+  std::vector<std::vector<std::string>> rows = rows_of(run / "results.csv");
   if (rows.size() < 2) return "";
   for (auto& row : std::span(rows).subspan(1))
     for (std::size_t i = 0; i < std::min(row.size(), rows.front().size()); ++i)
@@ -285,10 +280,10 @@ std::string report_html(const fs::path& run, PageUse use) {
   std::string body = fmt::format("<h1>{}</h1>\n<p>{}{}</p>\n{}", html_text(name),
                                  is_live ? "Under way; this page renews itself. " : "",
                                  html_text(outcome(log)), notes(commands));
-  body += charts(log) + gradients(read_if_there(run / "gradients.csv")) + skipped_updates(run);
+  body += charts(log) + gradients(run) + skipped_updates(run);
   const std::string samples = read_if_there(run / kSamplesFile);
   body += classes(log.tables.empty() ? confusion_of(samples) : log.tables, class_names(run, log));
-  body += samples_html(samples) + epochs(read_if_there(run / "results.csv"), log);
+  body += samples_html(samples) + epochs(run, log);
   body += rank_times_html(read_if_there(run / kRankTimesFile));
   if (!is_live) body += weights_html(run, shown_checkpoint(log));
   body += block("Commands", commands) + configuration(run) + machine(read_if_there(run / "environment.json"));

@@ -45,8 +45,6 @@ std::string counted(std::int64_t number, const std::string& noun, const std::str
 std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t left);
 /// At most `most` (4 or more) characters, of which an ellipsis is the end where `utf8` has more.
 std::string shortened(const std::string& utf8, std::size_t most);
-/// A field of a CSV file, in quotes where RFC 4180 requires them.
-std::string csv_field(const std::string& text);
 /// Columns that text takes in a terminal.
 std::size_t columns_of(const std::string& utf8);
 

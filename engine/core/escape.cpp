@@ -50,4 +50,11 @@ std::string escaped(std::string_view text) { return escape(text, false); }
 
 std::string escaped_lines(std::string_view text) { return escape(text, true); }
 
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + "\"";
+}
+
 }  // namespace trainer

@@ -13,4 +13,7 @@ std::string escaped(std::string_view text);
 /// The same for a text of several lines: the newlines stay.
 std::string escaped_lines(std::string_view text);
 
+/// A field of a CSV file, in quotes where RFC 4180 requires them.
+std::string csv_field(const std::string& text);
+
 }  // namespace trainer

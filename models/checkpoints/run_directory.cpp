@@ -13,6 +13,8 @@
 #include <system_error>
 #include <thread>
 
+#include "engine/core/escape.h"
+
 namespace trainer {
 namespace {
 
@@ -324,7 +326,8 @@ void RunDirectory::begin_gradients() {
   if (!gradients_ || !gradients_->empty()) return;
   std::string heading = "step";
   for (const std::string& layer : facts_.logged_layers)
-    heading += fmt::format(",{0}/gradient,{0}/update_ratio", layer);
+    for (const char* figure : {"gradient", "update_ratio"})
+      heading += "," + csv_field(escaped(layer + "/" + figure));
   gradients_->append(heading);
 }
 

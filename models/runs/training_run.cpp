@@ -76,8 +76,9 @@ MemoryByKind most_of_ranks(const MemoryByKind& mine, Communicator& world) {
   return most;
 }
 
-/// Of each rank, on rank 0.
-std::vector<RankTimes> gathered(const StepTimes& mine, Communicator& world) {
+/// Of each rank, on rank 0. `before`: of all starts before this one; checkpoints have those of rank 0 only.
+std::vector<RankTimes> gathered(StepTimes mine, const StepTimes& before, Communicator& world) {
+  mine -= before;
   const auto seconds = [](std::chrono::nanoseconds time) {
     return std::chrono::duration<double>(time).count();
   };
@@ -337,7 +338,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   progress.result.memory = proportional_memory();
   world.sum(std::span(&progress.result.memory, 1));
   progress.result.memory_of_rank = most_of_ranks(counted_memory(), world);
-  rank_times_ = gathered(progress.run, world);
+  rank_times_ = gathered(progress.run, start_.run_times, world);
   reports.notify([&](Observer& observer) { observer.on_end(progress.result); });
   return progress.result;
 }

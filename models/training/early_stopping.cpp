@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
+
+#include "models/training/step_clock.h"
 
 namespace trainer {
 namespace {
 
-double seconds_of(const Progress& run) {
-  return std::chrono::duration<double>(Progress::Clock::now() - run.start).count();
-}
+double seconds_of(const Progress& run) { return in_seconds(Progress::Clock::now() - run.start); }
 
 }  // namespace
 

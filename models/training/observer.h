@@ -70,6 +70,7 @@ struct StepTimes {
                                 : 0;
   }
   StepTimes& operator+=(const StepTimes& other);
+  StepTimes& operator-=(const StepTimes& other);
 };
 
 /// Of the parameters of a layer, in a step: the norms of their gradient, of their values before the update,

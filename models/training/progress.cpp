@@ -17,19 +17,20 @@ bool is_better(const Scores& scores, const Scores& best, const std::vector<Metri
   return !metrics.empty() && metrics[0].higher_is_better ? now > before : now < before;
 }
 
+constexpr auto kStepTimes = {&StepTimes::training,    &StepTimes::data,      &StepTimes::reduce,
+                             &StepTimes::statistics,  &StepTimes::consensus, &StepTimes::update,
+                             &StepTimes::publish,     &StepTimes::arrivals,  &StepTimes::waiting,
+                             &StepTimes::mean_waiting};
+
 }  // namespace
 
 StepTimes& StepTimes::operator+=(const StepTimes& other) {
-  training += other.training;
-  data += other.data;
-  reduce += other.reduce;
-  statistics += other.statistics;
-  consensus += other.consensus;
-  update += other.update;
-  publish += other.publish;
-  arrivals += other.arrivals;
-  waiting += other.waiting;
-  mean_waiting += other.mean_waiting;
+  for (const auto part : kStepTimes) this->*part += other.*part;
+  return *this;
+}
+
+StepTimes& StepTimes::operator-=(const StepTimes& other) {
+  for (const auto part : kStepTimes) this->*part -= other.*part;
   return *this;
 }
 

@@ -264,6 +264,22 @@ TEST_CASE("a link to another run's checkpoint, or to its files, ends each comman
   CHECK(run.trainer({"eval", "mine"}).code == 0);
 }
 
+TEST_CASE("ranks.csv counts the times of a resumed run since its last start", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-q", "-o", "b", "--datapar"}, 2).code == 0);
+  const fs::path state = run.path("b/checkpoints/step-5/state.json");
+  CheckpointState changed = parse_checkpoint_state(read_text(state));
+  changed.run_times.training += std::chrono::hours(1);
+  changed.run_times.data += std::chrono::hours(1);
+  write_text(state, text_of(changed));
+  REQUIRE(run.trainer({"b", "-s", "train.epochs=2", "-q", "--datapar"}, 2).code == 0);
+  const std::string times = read_text(run.path("b/ranks.csv"));
+  INFO(times);
+  CHECK(times.find("3600.") == std::string::npos);
+  CHECK(times.find("\n0,0.") != std::string::npos);
+  CHECK(times.find("\n1,0.") != std::string::npos);
+}
+
 TEST_CASE("a configuration in a checkpoint that cannot be read is reported as its damage", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "-q", "-o", "b"}).code == 0);

@@ -154,6 +154,16 @@ TEST_CASE("logged gradients are the same on any ranks, in a resumed run, and in 
   CHECK(refused.err.find("remove log.gradients or local") != std::string::npos);
 }
 
+TEST_CASE("a layer's name with a comma is quoted in gradients.csv and whole in the report", "[runs]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "run", "-q", "-s", "model.layers[0].dense.name='a,\"b'", "-s",
+                       "train.log={gradients: true}", "-s", "train.log_every=5"})
+              .code == 0);
+  CHECK_THAT(read_text(run.path("run/gradients.csv")),
+             Catch::StartsWith("step,\"a,\"\"b/gradient\",\"a,\"\"b/update_ratio\",dense1/gradient,"));
+  CHECK_THAT(read_text(run.path("run/report.html")), Catch::Contains("a,&quot;b</"));
+}
+
 TEST_CASE("a frozen layer has no logged gradient", "[runs]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-o", "run", "-q", "-s", "model.layers[0].dense.frozen=true", "-s",

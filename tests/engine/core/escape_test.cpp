@@ -44,4 +44,12 @@ TEST_CASE("a text that is escaped twice is escaped once", "[core]") {
 
 TEST_CASE("lines may stay", "[core]") { CHECK(escaped_lines("a\x1b\nb\r\n") == "a\\x1b\nb\\r\n"); }
 
+TEST_CASE("a field of a CSV file is quoted where it must be", "[core]") {
+  CHECK(csv_field("") == "");
+  CHECK(csv_field("a b") == "a b");
+  CHECK(csv_field("a,b") == "\"a,b\"");
+  CHECK(csv_field("a\"b") == "\"a\"\"b\"");
+  CHECK(csv_field("a\nb") == "\"a\nb\"");
+}
+
 }  // namespace trainer
