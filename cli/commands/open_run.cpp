@@ -1,13 +1,26 @@
 #include "cli/commands/open_run.h"
 
 #include <filesystem>
+#include <map>
 
 #include "cli/launching/collective_errors.h"
+#include "engine/config/yaml_reader.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "models/training/sharding_check.h"
 
 namespace trainer {
+namespace {
+
+/// A pipe can be read once, and commands may need its text several times.
+const std::string& pipe_text(const std::string& path) {
+  static std::map<std::string, std::string> texts;
+  const auto [found, is_new] = texts.try_emplace(path);
+  if (is_new) found->second = read_text(path);
+  return found->second;
+}
+
+}  // namespace
 
 void define_by_data(ConfigTree& config, const DatasetInfo& info) {
   const auto define = [&](const char* name, int count) {
@@ -18,7 +31,10 @@ void define_by_data(ConfigTree& config, const DatasetInfo& info) {
 }
 
 ConfigSource config_source(const std::vector<std::string>& files, std::vector<std::string> overrides) {
-  return {.file = files.front(), .over = {files.begin() + 1, files.end()}, .overrides = std::move(overrides)};
+  ConfigSource source{
+      .file = files.front(), .over = {files.begin() + 1, files.end()}, .overrides = std::move(overrides)};
+  if (std::error_code none; std::filesystem::is_fifo(source.file, none)) source.text = pipe_text(source.file);
+  return source;
 }
 
 std::string learn_once(const ConfigSource& source, Communicator& world) {

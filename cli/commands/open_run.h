@@ -17,7 +17,8 @@ struct OpenRun {
   std::unique_ptr<Session> session;
 };
 
-/// The configuration of `files`, each of which changes keys of those before, and of -s.
+/// The configuration of `files`, each of which changes keys of those before, and of -s. If the first is a
+/// pipe, its text is read here, once.
 ConfigSource config_source(const std::vector<std::string>& files, std::vector<std::string> overrides);
 
 /// Reads the YAML and the headers of the data that it names; makes no collective call. `learned`: of

@@ -12,7 +12,7 @@ namespace trainer {
 /// Where a run's YAML comes from.
 struct ConfigSource {
   std::string file;                    ///< path; with `text` set, only the name used in messages
-  std::string text;                    ///< YAML given directly (tests); empty: read `file`
+  std::string text;                    ///< YAML given directly; empty: read `file`
   std::vector<std::string> over = {};  ///< files that change keys of `file`, each over those before
   std::vector<std::string> overrides;  ///< "train.epochs=1", in the order of the command line
 };

@@ -329,6 +329,15 @@ END
   CHECK(local.err.find("--profile records layers of steps") != std::string::npos);
 }
 
+TEST_CASE("a configuration from a pipe serves commands that read it several times", "[commands]") {
+  const SmallRun run;
+  for (const char* command : {"time", "lr-find", "forecast -n 1,2", "plan", "cv --folds 2"}) {
+    const ProgramResult result = run.shell(fmt::format("cat a.yaml | $TRAINER {} /dev/stdin", command));
+    INFO(command << '\n' << result.err);
+    CHECK(result.code == 0);
+  }
+}
+
 TEST_CASE("the wrong word ends with 2 and the right one", "[commands]") {
   const SmallRun run;
   const ProgramResult verb = run.trainer({"sumary", "a.yaml"});
