@@ -15,6 +15,8 @@ struct CompressedParameter {
   /// the same on all ranks. Empty: the parameter is sent as it is.
   std::int64_t rows = 0, columns = 0;
   std::span<float> factor = {};
+  /// One bit a gradient: the momentum of the sums that all ranks know, the same on all of them. Empty: none.
+  std::span<float> momentum = {};
 };
 
 }  // namespace trainer

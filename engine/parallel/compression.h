@@ -19,6 +19,8 @@ struct Compression {
   int rank = 0;  ///< of powersgd
   /// Of methods with error feedback: parameters with fewer values are sent in float32.
   std::int64_t min_size = 0;
+  /// Of one_bit: the share of the momentum of the sums that ranks know, which they add to what they code.
+  float momentum = 0;
 
   bool is_bf16() const { return method == Method::bf16; }
   /// True if ranks keep what they have not sent, and all of them update all parameters.

@@ -10,9 +10,15 @@ namespace trainer {
 /// to its next gradient (error feedback; Seide et al., Interspeech 2014; Karimireddy et al. 2019,
 /// arXiv:1901.09847), so that it is sent later. The compressed sum is the same on all ranks, and each of them
 /// updates all parameters: no rank sends parameters. Every rank is a node of its own.
+///
+/// Parameters with a momentum: ranks code their gradients plus their share of the momentum that all of them
+/// know, which is smoother than gradients are (1-bit Adam, Tang et al. 2021, arXiv:2102.02888, algorithm 1).
+/// What they have known before is taken off the sum, so it is one of gradients again.
 class FeedbackReducer : public NodeReducer {
  public:
-  FeedbackReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window);
+  /// What `parameters` point to outlives this object.
+  FeedbackReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window,
+                  const std::vector<CompressedParameter>& parameters);
 
   std::vector<Range> overwritten() const final { return {whole_}; }
   std::span<float> residual() final { return residual_.floats(); }
@@ -31,8 +37,13 @@ class FeedbackReducer : public NodeReducer {
   std::unique_ptr<Request> start_exchange(int bucket) final;
   void sum_received(int first, int last, ThreadPool* pool) final;
 
+  /// work(sum, momentum) of all elements of parameters with a momentum, on all threads.
+  template <class Work>
+  void for_each_momentum(std::span<float> sums, Work work);
+
   Range whole_;
   Arena residual_;
+  std::vector<CompressedParameter> momenta_;  ///< parameters that have one
   bool compresses_ = true, measures_ = false;
   std::optional<double> error_;
 };

@@ -16,7 +16,7 @@ std::span<float> floats_of(std::span<float> flat, const Range& range) {
 
 LowRankReducer::LowRankReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window,
                                const std::vector<CompressedParameter>& parameters)
-    : FeedbackReducer(mesh, pool, window) {
+    : FeedbackReducer(mesh, pool, window, parameters) {
   std::int64_t p_floats = 0, q_floats = 0, other_floats = 0;
   for (const CompressedParameter& parameter : parameters) {
     if (parameter.factor.empty()) {

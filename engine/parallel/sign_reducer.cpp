@@ -6,7 +6,7 @@ namespace trainer {
 
 SignReducer::SignReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window,
                          const std::vector<CompressedParameter>& parameters)
-    : FeedbackReducer(mesh, pool, window),
+    : FeedbackReducer(mesh, pool, window, parameters),
       exchange_(ranks_, pool, parameters, std::vector<std::int64_t>(at(ranks_.size()), 1)) {}
 
 void SignReducer::exchange(std::span<float> sums, std::span<float> residual) {

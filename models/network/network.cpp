@@ -49,8 +49,7 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
   if (options.is_packed) plan_.pack();
   if (options.stores_bfloat16) plan_.store_bfloat16();
   output_ = layers_.setup(input_, plan_);
-  if (options.compression.method == Compression::Method::powersgd)
-    plan_.add_low_rank_factors(options.compression);
+  if (options.compression.has_feedback()) plan_.add_feedback_states(options.compression);
   y_ = plan_.saved(output_.size());
   dy_ = plan_.scratch(output_.size());
   const std::int64_t border = split_parameter_end();

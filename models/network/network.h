@@ -30,7 +30,7 @@ class Network {
     std::optional<VirtualWorkers> split_workers = {};
     int split_rank = 0;
     std::uint64_t seed = 1;
-    Compression compression = {};  ///< powersgd: parameters have factors
+    Compression compression = {};  ///< with feedback: parameters have states of it
     /// Of a whole sequence, if each row is one of its positions: the rows of one forward() after the other
     /// resume the sequence (Rows::first_position), with one worker and in evaluation. The first extent of the
     /// sample is 1. 0: a row is a whole sample.

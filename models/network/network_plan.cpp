@@ -22,18 +22,20 @@ bool NetworkPlan::is_hidden_matrix(const Parameter& parameter) const {
   return is_tied || parameter.module() != last->module();
 }
 
-void NetworkPlan::add_low_rank_factors(const Compression& powersgd) {
-  const int rank = powersgd.rank;
+void NetworkPlan::add_feedback_states(const Compression& compression) {
+  const auto add = [&](std::string name, const Shape& shape) {
+    states_.push_back(
+        {.name = std::move(name), .shape = shape, .use = StateUse::training, .offset = state_end_});
+    state_end_ += shape.size();
+  };
   for (const Parameter& parameter : parameters_) {
-    if (parameter.shape.rank() < 2 || powersgd.sends_as_float32(parameter.shape.size())) continue;
-    const std::int64_t columns = parameter.shape[parameter.shape.rank() - 1],
-                       rows = parameter.shape.size() / columns;
-    if ((rows + columns) * rank >= rows * columns) continue;
-    states_.push_back({.name = parameter.name + kLowRankFactor,
-                       .shape = {rank, columns},
-                       .use = StateUse::training,
-                       .offset = state_end_});
-    state_end_ += rank * columns;
+    const Shape& shape = parameter.shape;
+    if (compression.sends_as_float32(shape.size())) continue;
+    if (compression.momentum > 0) add(parameter.name + kSentMomentum, shape);
+    if (compression.method != Compression::Method::powersgd || shape.rank() < 2) continue;
+    const std::int64_t columns = shape[shape.rank() - 1], rows = shape.size() / columns;
+    if ((rows + columns) * compression.rank < rows * columns)
+      add(parameter.name + kLowRankFactor, {compression.rank, columns});
   }
 }
 

@@ -38,11 +38,12 @@ class NetworkPlan final : public Plan {
   /// last layer with such weights, unless an embedding's weights are used again, as by a tied output. A
   /// matrix (rows, columns) whose columns are the last extent.
   bool is_hidden_matrix(const Parameter& parameter) const;
-  /// Declares a state of training for each matrix that two factors would make smaller, unless it is sent as
-  /// float32: PowerSGD's factor of shape (rank, columns), "conv1.weight.powersgd". Columns are the last
-  /// extent.
-  void add_low_rank_factors(const Compression& powersgd);
+  /// Declares states of training for parameters that are not sent as float32: with powersgd, for each matrix
+  /// that two factors would make smaller, the factor of shape (rank, columns), "conv1.weight.powersgd", where
+  /// columns are the last extent; with a momentum of one_bit, that of the sums, "conv1.weight.one_bit".
+  void add_feedback_states(const Compression& compression);
   static constexpr const char* kLowRankFactor = ".powersgd";
+  static constexpr const char* kSentMomentum = ".one_bit";
   const std::vector<State>& states() const { return states_; }
   std::int64_t state_end() const { return state_end_; }
   /// Floats of memory of a thread: saved memory, then what recomputes share, then scratch memory.

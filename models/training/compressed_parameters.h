@@ -8,8 +8,8 @@
 
 namespace trainer {
 
-/// The parameters of a network for a method with error feedback. PowerSGD's factors are states of the
-/// network.
+/// The parameters of a network for a method with error feedback. PowerSGD's factors and the momentum of
+/// one_bit are states of the network.
 std::vector<CompressedParameter> compressed_parameters(Network& network, const Compression& compression);
 
 }  // namespace trainer

@@ -24,11 +24,18 @@ const Registry<Compression>::Add bf16_compression{
 const Registry<Compression>::Add one_bit_compression{
     {.name = "one_bit",
      .help = "the sign of each gradient, and two means a block of 128, with error feedback (1-bit SGD)",
-     .settings = {min_size()}},
+     .settings = {min_size(), real("momentum",
+                                   "of the sums that ranks know: what they code is their gradients plus "
+                                   "this momentum; 0: gradients alone. Rounds of train.local have none")
+                                  .at_least(0)
+                                  .below(1)
+                                  .fallback("0.9")}},
     [](const Config& config) {
       return std::make_unique<Compression>(Compression{.method = Compression::Method::one_bit,
-                                                       .min_size = config.get<std::int64_t>("min_size")});
+                                                       .min_size = config.get<std::int64_t>("min_size"),
+                                                       .momentum = config.get<float>("momentum")});
     }};
+
 const Registry<Compression>::Add powersgd_compression{
     {.name = "powersgd",
      .help = "factors of a matrix of low rank near each gradient, with error feedback (PowerSGD)",

@@ -223,7 +223,7 @@ std::unique_ptr<Network> Session::make_network(const Config& root, const Virtual
       .split_workers = row_split_ ? std::optional(row_split_->split) : std::nullopt,
       .split_rank = rank * mesh_.model().size() + mesh_.model().rank(),
       .seed = settings_.seed,
-      .compression = settings_.compression,
+      .compression = settings_.local ? Compression{} : settings_.compression,
       .is_packed = data_.train->info().is_packed,
       .stores_bfloat16 = settings_.stores_bfloat16,
       .rewrite = [this](Sequence& layers) { shard_layers(layers, model_group_, row_split_); }};

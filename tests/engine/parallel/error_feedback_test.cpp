@@ -30,6 +30,7 @@ class Reduction {
       : mesh_(test_world(), {.data = test_world().size()}),
         pool_(2, true),
         factor_(static_cast<std::size_t>(rank * kColumns)),
+        momentum_(compression.momentum > 0 ? kMatrix : 0),
         window_(mesh_, pool_, kBorders, {.oversubscribed = true, .compression = compression}),
         reducer_(make_gradient_reducer(mesh_, pool_, window_, parameters())) {}
 
@@ -59,11 +60,12 @@ class Reduction {
     test_world().sum(all);
     return all;
   }
+  const std::vector<float>& momentum() const { return momentum_; }
   double error() { return *reducer_->compression_error(); }
 
  private:
   std::vector<CompressedParameter> parameters() {
-    CompressedParameter matrix{.range = {0, kMatrix}};
+    CompressedParameter matrix{.range = {0, kMatrix}, .momentum = momentum_};
     if (!factor_.empty())
       matrix = {.range = {0, kMatrix}, .rows = kRows, .columns = kColumns, .factor = factor_};
     return {matrix, {.range = {kMatrix, kTotal}}};
@@ -71,10 +73,14 @@ class Reduction {
 
   Mesh mesh_;
   ThreadPool pool_;
-  std::vector<float> factor_;
+  std::vector<float> factor_, momentum_;
   ParameterWindow window_;
   std::unique_ptr<GradientReducer> reducer_;
 };
+
+Reduction one_bit(float momentum) {
+  return {{.method = Compression::Method::one_bit, .momentum = momentum}, 0};
+}
 
 Reduction powersgd(int rank) { return {{.method = Compression::Method::powersgd, .rank = rank}, rank}; }
 
@@ -111,8 +117,8 @@ TEST_CASE("PowerSGD of full rank gives the sum of the gradients", "[parallel]") 
 }
 
 TEST_CASE("with error feedback all gradients are sent or kept, and all ranks know the same", "[parallel]") {
-  const int rank = GENERATE(0, 1, 4);  // 0: 1-bit SGD
-  Reduction reduction = rank > 0 ? powersgd(rank) : Reduction({.method = Compression::Method::one_bit}, 0);
+  const int rank = GENERATE(-1, 0, 1, 4);  // 0: 1-bit SGD; -1: with a momentum
+  Reduction reduction = rank > 0 ? powersgd(rank) : one_bit(rank < 0 ? 0.9f : 0);
   CAPTURE(rank);
   std::vector<double> sum(kTotal), known(kTotal);
   for (int number = 0; number < 20; ++number) {
@@ -126,10 +132,28 @@ TEST_CASE("with error feedback all gradients are sent or kept, and all ranks kno
   CHECK(distance({known.begin(), known.end()}, sum) < 1e-5 * norm(sum));
 }
 
+TEST_CASE("the momentum of one_bit is that of the sums that all ranks know", "[parallel]") {
+  Reduction reduction = one_bit(0.9f);
+  std::vector<double> sum(kTotal), momentum(kMatrix);
+  for (int number = 0; number < 20; ++number) {
+    const std::vector<float> known = reduction.step(number, sum);
+    for (std::size_t i = 0; i < momentum.size(); ++i)
+      momentum[i] = 0.9 * momentum[i] + static_cast<double>(known[i]);
+    CHECK(distance(reduction.momentum(), momentum) < 1e-5 * norm(momentum));
+  }
+}
+
+TEST_CASE("a momentum of one_bit changes what ranks send", "[parallel]") {
+  std::vector<double> sum(kTotal);
+  Reduction with = one_bit(0.9f), without = one_bit(0);
+  CHECK(with.step(0, sum) == without.step(0, sum));  // nothing is known before
+  CHECK(with.step(1, sum) != without.step(1, sum));
+}
+
 TEST_CASE("the error of a step is near the norm of what was not sent over that of what was to be sent",
           "[parallel]") {
   const int rank = GENERATE(0, 1, 4);
-  Reduction reduction = rank > 0 ? powersgd(rank) : Reduction({.method = Compression::Method::one_bit}, 0);
+  Reduction reduction = rank > 0 ? powersgd(rank) : one_bit(0);
   CAPTURE(rank);
   for (int number = 0; number < 3; ++number) {
     std::vector<double> to_be_sent = reduction.residual();
