@@ -13,13 +13,14 @@
 #include "cli/terminal/text.h"
 #include "engine/config/registry.h"
 #include "engine/system/memory_use.h"
+#include "models/local/worker_mean.h"
 
 namespace trainer {
 namespace {
 
 /// What virtual workers of `train.local` need beside the global model, on the rank that hosts the most: each
 /// thread parameters, a gradient and activations of its own, each virtual worker its optimizer states, its
-/// difference and with one_bit its residual.
+/// difference and with one_bit its residual; and where they average their states, messages.
 std::string local_memory_line(const OpenRun& run) {
   const Session& session = *run.session;
   const TrainSettings& settings = session.settings();
@@ -37,11 +38,16 @@ std::string local_memory_line(const OpenRun& run) {
   const auto optimizer = Registry<Optimizer>::make(root.at("train").at("optimizer"));
   const std::int64_t residuals = settings.compression.has_feedback() ? 1 : 0, copies = 2 * threads * values,
                      states = workers * (std::ssize(optimizer->states()) + 1 + residuals) * values;
-  return in_lines(fmt::format("and {} virtual workers: {}: parameters and gradients {}, optimizers {}, "
-                              "activations {} ({} rows)\n",
-                              workers, bytes_text(copies + states + activations), bytes_text(copies),
-                              bytes_text(states), bytes_text(activations), share.network().plan().max_rows()),
-                  2);
+  const WorkerMean mean(session.mesh().data(), session.virtual_workers());
+  const std::int64_t messages =
+      settings.local->averages_states ? mean.message_floats(share.network().plan().parameter_end()) * 4 : 0;
+  return in_lines(
+      fmt::format("and {} virtual workers: {}: parameters and gradients {}, optimizers {}, "
+                  "activations {} ({} rows){}\n",
+                  workers, bytes_text(copies + states + activations + messages), bytes_text(copies),
+                  bytes_text(states), bytes_text(activations), share.network().plan().max_rows(),
+                  messages > 0 ? ", messages of means " + bytes_text(messages) : ""),
+      2);
 }
 
 /// What a rank of `train.async` needs beside its shard: parameters, gradients and activations to compute

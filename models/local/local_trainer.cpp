@@ -19,7 +19,8 @@ namespace trainer {
 LocalTrainer::LocalTrainer(const Config& root, TrainingParts& parts)
     : parts_(parts),
       divergence_(parts),
-      hosted_(parts.session.virtual_workers().of_rank(parts.session.mesh().data().rank())) {
+      hosted_(parts.session.virtual_workers().of_rank(parts.session.mesh().data().rank())),
+      mean_(parts.session.mesh().data(), parts.session.virtual_workers()) {
   const std::int64_t threads = std::min<std::int64_t>(parts.session.pool().size(), hosted_.count());
   for (std::int64_t thread = 0; thread < threads; ++thread)
     runners_.push_back(std::make_unique<LocalRunner>(root, parts));
@@ -63,7 +64,7 @@ void LocalTrainer::train(Progress& run, Hook& hooks) {
     times.data /= runners_.size();
     clock.lap();
     sum_differences();
-    average_model_states();
+    average_states();
     clock.lap(times.reduce);
 
     parts_.shard.scale_gradients(1.0f / static_cast<float>(parts_.session.shares()));
@@ -150,38 +151,23 @@ void LocalTrainer::add_differences() {
   parts_.session.pool().run(std::ref(work));
 }
 
-void LocalTrainer::average_model_states() {
+void LocalTrainer::average_states() {
   Network& network = parts_.session.network();
-  const std::int64_t values = model_state_values(network.plan());
-  if (values == 0) return;
-  const VirtualWorkers& virtual_workers = parts_.session.virtual_workers();
-  Communicator& data = parts_.session.mesh().data();
-  const SumTree own = SumTree::of_leaves(virtual_workers.count, hosted_);
-  std::vector<float> mine(static_cast<std::size_t>(values) * own.roots().size());
-  std::vector<const float*> inputs;
-  for (const LocalWorker& worker : workers_) inputs.push_back(worker.model_states.floats().data());
-  std::vector<float*> roots;
-  for (std::size_t root = 0; root < own.roots().size(); ++root)
-    roots.push_back(mine.data() + root * static_cast<std::size_t>(values));
-  own.sum(inputs, roots, 0, values);
-
-  std::vector<Range> nodes;
-  std::vector<std::int64_t> counts;
-  for (int rank = 0; rank < data.size(); ++rank) {
-    const SumTree theirs = SumTree::of_leaves(virtual_workers.count, virtual_workers.of_rank(rank));
-    nodes.insert(nodes.end(), theirs.roots().begin(), theirs.roots().end());
-    counts.push_back(values * std::ssize(theirs.roots()));
+  std::vector<const float*> arrays;
+  if (std::vector<float> mean(static_cast<std::size_t>(model_state_values(network.plan()))); !mean.empty()) {
+    for (const LocalWorker& worker : workers_) arrays.push_back(worker.model_states.floats().data());
+    mean_.compute(arrays, mean);
+    set_model_states(network.plan(), mean, network.states());
   }
-  std::vector<float> all(static_cast<std::size_t>(values) * nodes.size());
-  data.all_gather(mine, all, counts);
-  inputs.clear();
-  for (std::size_t node = 0; node < nodes.size(); ++node)
-    inputs.push_back(all.data() + node * static_cast<std::size_t>(values));
-  std::vector<float> mean(static_cast<std::size_t>(values));
-  float* const root = mean.data();
-  SumTree(virtual_workers.count, nodes).sum(inputs, {&root, 1}, 0, values);
-  scale(values, 1.0f / static_cast<float>(virtual_workers.count), mean.data(), mean.data());
-  set_model_states(network.plan(), mean, network.states());
+  if (!parts_.session.settings().local->averages_states) return;
+  for (std::size_t state = 0; state < workers_.front().states.size(); ++state) {
+    arrays.clear();
+    for (const LocalWorker& worker : workers_) arrays.push_back(worker.states[state].floats().data());
+    const std::span<float> mean = workers_.front().states[state].floats();
+    mean_.compute(arrays, mean);
+    for (LocalWorker& worker : std::span(workers_).subspan(1))
+      std::ranges::copy(mean, worker.states[state].floats().begin());
+  }
 }
 
 bool LocalTrainer::fill_sums() {

@@ -8,6 +8,7 @@
 #include "engine/parallel/sign_exchange.h"
 #include "models/checkpoints/hosted_states.h"
 #include "models/local/local_runner.h"
+#include "models/local/worker_mean.h"
 #include "models/training/divergence_check.h"
 
 namespace trainer {
@@ -40,8 +41,9 @@ class LocalTrainer final : public HostedStates {
   void add_differences();
   /// The same over all ranks, of the signs of the differences. Collective.
   void add_signs();
-  /// The model's layer states become the mean of the workers'. Collective.
-  void average_model_states();
+  /// The model's layer states become the mean of the workers', and where the settings ask for it the states
+  /// of all workers' optimizers their mean. Collective.
+  void average_states();
   /// What the workers report; true if one of them failed.
   bool fill_sums();
   /// The scores of a round, from sums over all ranks.
@@ -54,6 +56,7 @@ class LocalTrainer final : public HostedStates {
   std::vector<std::unique_ptr<LocalRunner>> runners_;  ///< of each thread
   std::vector<LocalWorker> workers_;                   ///< hosted ones
   std::optional<SignExchange> signs_;                  ///< with one_bit
+  WorkerMean mean_;
   std::vector<std::string> names_;
   std::vector<double> sums_;   ///< of each virtual worker, one after the other
   std::vector<double> total_;  ///< over all of them

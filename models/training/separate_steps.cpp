@@ -10,7 +10,8 @@ namespace trainer {
 LocalSettings local_settings(const Config& train, const TrainSettings& settings) {
   const Config local = train.at("local");
   const LocalSettings result{.steps = local.get<std::int64_t>("steps"),
-                             .virtual_workers = local.get<int>("virtual_workers")};
+                             .virtual_workers = local.get<int>("virtual_workers"),
+                             .averages_states = local.get<std::string>("optimizer_states") == "average"};
   if (settings.batch < result.virtual_workers)
     local.fail("virtual_workers",
                fmt::format("a batch of {} samples is too small for {} virtual workers", settings.batch,

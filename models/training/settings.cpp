@@ -371,7 +371,11 @@ std::vector<Setting> run_settings() {
                     .at_most(VirtualWorkers::kMax)
                     .fallback(std::to_string(kVirtualWorkers)),
                 family("outer", "how a round changes the global parameters", "outer-optimizer")
-                    .fallback("average")})
+                    .fallback("average"),
+                choice("optimizer_states",
+                       "at the end of a round: each virtual worker keeps its own, or all get their mean",
+                       {"keep", "average"})
+                    .fallback("keep")})
                .optional(),
            section("async",
                    "asynchronous SGD: each rank updates the parameters by its own gradients and waits for no "

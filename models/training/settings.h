@@ -31,6 +31,7 @@ struct Cadence {
 struct LocalSettings {
   std::int64_t steps = 1;  ///< of a round, which also ends with the epoch
   int virtual_workers = 1;
+  bool averages_states = false;  ///< of the optimizers of virtual workers, at the end of a round
 };
 
 /// `train.async`: ranks update the parameters by their gradients as soon as they have them.

@@ -88,6 +88,27 @@ TEST_CASE("`trainer summary` counts the codes of all virtual workers, as a run m
   CHECK(1024 * number_after(summary.out, "  messages ") == Approx(bytes).epsilon(0.02));
 }
 
+TEST_CASE("averaged states: `trainer summary` counts their messages, as a run measures them", "[local]") {
+  const SmallRun run;
+  const std::string average = "train.local.optimizer_states=average";
+  const auto bytes_of_run = [&](const std::string& name, bool averages) {
+    std::vector<std::string> of_two = words(name, 1);
+    of_two.insert(of_two.end(), {"--progress", "json"});
+    if (averages) of_two.insert(of_two.end(), {"-s", average});
+    const ProgramResult result = run.trainer(of_two, 2);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return number_after(result.out, "\"messages\":");
+  };
+  const ProgramResult summary = run.trainer({"summary", "a.yaml", "-s", kLocal, "-s",
+                                             "train.optimizer.sgd.momentum=0.9", "-s", average, "--datapar"},
+                                            2);
+  INFO(summary.out << summary.err);
+  const double bytes = bytes_of_run("average", true) - bytes_of_run("keep", false);
+  CHECK(bytes > 2 * 4 * 6370);
+  CHECK(1024 * number_after(summary.out, "messages of means ") == Approx(bytes).epsilon(0.02));
+}
+
 TEST_CASE("`trainer time` refuses a local run, and `trainer summary` counts its memory", "[local]") {
   const SmallRun run;
   const ProgramResult time = run.trainer({"time", "a.yaml", "-s", kLocal});

@@ -13,6 +13,8 @@ namespace {
 const std::string kNesterov =
     ", local: {steps: 2, virtual_workers: 8, outer: {nesterov: {lr: 0.7, momentum: 0.9}}}";
 
+const std::string kAveraged = ", local: {steps: 2, virtual_workers: 8, optimizer_states: average}";
+
 std::vector<Placement> data_placements(int ranks) {
   std::vector<Placement> all = placements(ranks);
   std::erase_if(all, [](const Placement& placement) { return placement.model > 1; });
@@ -63,6 +65,30 @@ TEST_CASE("one virtual worker that is averaged with itself trains as without loc
   CHECK(local.losses.size() == 4);
 }
 
+TEST_CASE("averaged states are the mean of those that virtual workers would keep", "[local]") {
+  const std::string settings = std::string(kSgd) + ", steps: 2, local: {steps: 2, virtual_workers: 5";
+  const Placement placement{.data = test_world().size()};
+  const Run kept = train(test_world(), placement, {kPairs, settings + "}"});
+  const Run averaged = train(test_world(), placement, {kPairs, settings + ", optimizer_states: average}"});
+  if (test_world().rank() != 0) return;
+  const auto momentum = [](const Run& run, int worker) {
+    const auto tensor = std::ranges::find(
+        run.end.optimizer, "dense1.weight.worker" + std::to_string(worker) + ".momentum", &NamedTensor::name);
+    REQUIRE(tensor != run.end.optimizer.end());
+    return tensor->values;
+  };
+  std::vector<double> mean(momentum(kept, 0).size());
+  for (int worker = 0; worker < 5; ++worker)
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      mean[i] += static_cast<double>(momentum(kept, worker)[i]) / 5;
+  CHECK(momentum(kept, 0) != momentum(kept, 4));
+  for (int worker = 0; worker < 5; ++worker) {
+    CHECK(momentum(averaged, worker) == momentum(averaged, 0));
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      REQUIRE(momentum(averaged, worker)[i] == Approx(mean[i]).epsilon(1e-4).margin(1e-6));
+  }
+}
+
 TEST_CASE("a local run has the same bits wherever it is computed, with and without exact mode", "[local]") {
   const auto [layers, inner] = GENERATE(table<std::string, std::string>({
       {kMlp, kSgd},
@@ -75,8 +101,9 @@ TEST_CASE("a local run has the same bits wherever it is computed, with and witho
       {kMlp, std::string(kSgd) + ", compression: {one_bit: {min_size: 0}}"},
       {kGpt, std::string(kAdam) + ", compression: {one_bit: {min_size: 0}}"},
   }));
+  const std::string local = layers == kConvnet ? kAveraged : kNesterov;
   // The last batch of an epoch has 7 samples: one of 8 virtual workers has none.
-  const std::string settings = inner + ", epochs: 2" + kNesterov;
+  const std::string settings = inner + ", epochs: 2" + local;
   const auto alone = solo();
   const Run reference = train(*alone, {}, {layers, settings + ", exact: true", "", layers == kMlp ? 0.4 : 0});
   for (const Placement& placement : data_placements(test_world().size())) {
@@ -92,8 +119,10 @@ TEST_CASE("a local run has the same bits wherever it is computed, with and witho
 TEST_CASE("a local run that resumes, on another placement too, has the bits of one that never stopped",
           "[local]") {
   const int stop = GENERATE(2, 3, 5);
-  const std::string settings =
-      std::string(kAdam) + kNesterov + GENERATE("", ", compression: {one_bit: {min_size: 0}}") + ", steps: ";
+  const std::string settings = std::string(kAdam) +
+                               GENERATE(as<std::string>{}, kNesterov, kAveraged,
+                                        kNesterov + ", compression: {one_bit: {min_size: 0}}") +
+                               ", steps: ";
   const auto alone = solo();
   const Run whole = train(*alone, {}, {kConvnet, settings + "8"});
   for (const Placement& first : {Placement{.data = test_world().size()},
