@@ -22,8 +22,10 @@ METHODS = {
     'bf16': ['--datapar', '-s', 'train.compression=bf16'],
     'powersgd': ['--datapar', '-s', 'train.compression={powersgd: {rank: 4}}'],
     'one_bit': ['--datapar', '-s', 'train.compression=one_bit'],
+    'powersgd of rank 16': ['--datapar', '-s', 'train.compression={powersgd: {rank: 16}}'],
+    'one_bit without momentum': ['--datapar', '-s', 'train.compression={one_bit: {momentum: 0}}'],
     'powersgd of all': ['--datapar', '-s', 'train.compression={powersgd: {rank: 4, min_size: 0}}'],
-    'one_bit of all': ['--datapar', '-s', 'train.compression={one_bit: {min_size: 0}}'],
+    'one_bit of all': ['--datapar', '-s', 'train.compression={one_bit: {min_size: 0, momentum: 0}}'],
     'local': ['--datapar', '-s', 'train.local={steps: 10, virtual_workers: 2}'],
 }
 
