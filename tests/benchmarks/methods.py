@@ -27,6 +27,10 @@ METHODS = {
     'powersgd of all': ['--datapar', '-s', 'train.compression={powersgd: {rank: 4, min_size: 0}}'],
     'one_bit of all': ['--datapar', '-s', 'train.compression={one_bit: {min_size: 0, momentum: 0}}'],
     'local': ['--datapar', '-s', 'train.local={steps: 10, virtual_workers: 2}'],
+    'local of 1 step': ['--datapar', '-s', 'train.local={steps: 1, virtual_workers: 4}'],
+    'local of 4 steps': ['--datapar', '-s', 'train.local={steps: 4, virtual_workers: 4}'],
+    'local of 4 steps with mean states': ['--datapar', '-s', 'train.local={steps: 4, virtual_workers: 4, optimizer_states: average}'],
+    'local of 4 steps by 2': ['--datapar', '-s', 'train.local={steps: 4, virtual_workers: 2}'],
 }
 
 
