@@ -12,8 +12,8 @@ namespace trainer {
 /// updates all parameters: no rank sends parameters. Every rank is a node of its own.
 ///
 /// Parameters with a momentum: ranks code their gradients plus their share of the momentum that all of them
-/// know, which is smoother than gradients are (1-bit Adam, Tang et al. 2021, arXiv:2102.02888, algorithm 1).
-/// What they have known before is taken off the sum, so it is one of gradients again.
+/// know (1-bit Adam, Tang et al. 2021, arXiv:2102.02888, algorithm 1). The sum without that momentum is one
+/// of gradients again.
 class FeedbackReducer : public NodeReducer {
  public:
   /// What `parameters` point to outlives this object.
