@@ -348,8 +348,8 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart start, LivePage
     if (live != nullptr) live->show(path);
     // A rollback continues the table of the run, below its header.
     if (!rollback) show_header(job, work.affinity, session, training, path);
-    progress = make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(),
-                             path, !rollback);
+    progress = arguments.quiet ? make_quiet_progress(arguments.progress, path)
+                               : make_progress(arguments.progress, standard_output(), path, !rollback);
     samples.emplace(session, review, directory->path());
     observers = {&*directory, progress.get(), &*samples};
   }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "cli/reports/axis.h"
 #include "cli/reports/html.h"
 #include "cli/terminal/text.h"
 
@@ -27,61 +28,6 @@ std::string tick_text(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-/// Numbers from `low` to `high` on a line from `begin` to `end`.
-class Axis {
- public:
-  Axis(double low, double high, double begin, double end, bool logarithmic)
-      : low_(low), high_(high), begin_(begin), end_(end), logarithmic_(logarithmic) {
-    constexpr double kSame = 1e-9;
-    if (high - low > kSame * std::max(std::abs(low), std::abs(high))) return;
-    const double around = low == 0 ? 1 : std::abs(low);
-    low_ = low - around, high_ = low + around;
-    is_constant_ = true;
-  }
-
-  double place(double value) const {
-    const double share = logarithmic_
-                             ? (std::log(value) - std::log(low_)) / (std::log(high_) - std::log(low_))
-                             : (value - low_) / (high_ - low_);
-    return begin_ + share * (end_ - begin_);
-  }
-
-  /// Round numbers between low and high; the value of a constant.
-  std::vector<double> ticks() const {
-    if (is_constant_) return {low_, (low_ + high_) / 2, high_};
-    return logarithmic_ ? powers() : multiples();
-  }
-
- private:
-  std::vector<double> multiples() const {
-    constexpr double kAbout = 5;
-    const double rough = (high_ - low_) / kAbout, power = std::pow(10.0, std::floor(std::log10(rough)));
-    double step = 10 * power;
-    for (const double factor : {5, 2, 1})
-      if (factor * power >= rough) step = factor * power;
-    std::vector<double> ticks;
-    for (double number = std::ceil(low_ / step); number * step <= high_ * (1 + 1e-12); ++number)
-      ticks.push_back(number * step);
-    return ticks;
-  }
-
-  std::vector<double> powers() const {
-    const double first = std::floor(std::log10(low_)), last = std::log10(high_);
-    // A few decades have room for more ticks than powers of ten, many decades for fewer.
-    const double every = std::max(1.0, std::ceil((last - first) / 6));
-    std::vector<double> ticks;
-    for (double power = first; power <= last; power += every)
-      for (const double factor : {1, 2, 5})
-        if (const double tick = factor * std::pow(10.0, power);
-            tick >= low_ && tick <= high_ && (factor == 1 || last - first <= 3))
-          ticks.push_back(tick);
-    return ticks;
-  }
-
-  double low_, high_, begin_, end_;
-  bool logarithmic_, is_constant_ = false;
-};
-
 struct Extent {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void add(double value) {
@@ -97,8 +43,8 @@ class Drawing {
   Drawing(const Chart& chart, const Extent& x, const Extent& y)
       : chart_(chart),
         logarithmic_(chart.may_be_logarithmic && y.low > 0 && y.high > kWorthLogarithm * y.low),
-        x_(x.low, x.high, kLeft, kRight, false),
-        y_(y.low, y.high, kBottom, kTop, logarithmic_) {}
+        x_(x.low, x.high, kLeft, kRight, Axis::Scale::linear),
+        y_(y.low, y.high, kBottom, kTop, logarithmic_ ? Axis::Scale::logarithmic : Axis::Scale::linear) {}
 
   std::string svg() {
     add(R"(<figure><figcaption><b>{}</b>{}{}</figcaption>)", html_text(chart_.title),

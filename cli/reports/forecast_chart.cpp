@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
+#include "cli/reports/axis.h"
 #include "cli/reports/html.h"
 #include "cli/terminal/text.h"
 
@@ -14,19 +14,11 @@ namespace {
 
 constexpr const char *kForecast = "#3b6ea8", *kIdeal = "#555555";
 
-/// A logarithmic axis from `low` to `high`.
-struct RankAxis {
-  double low, high, begin, end;
-  double place(double value) const {
-    return begin + (end - begin) * std::log(value / low) / std::log(high / low);
-  }
-};
-
 class ForecastDrawing {
  public:
   static constexpr double kLeft = 80, kRight = 650, kTop = 60, kBottom = 330;
 
-  ForecastDrawing(std::vector<ForecastRow> rows, const RankAxis& x, const RankAxis& y)
+  ForecastDrawing(std::vector<ForecastRow> rows, const Axis& x, const Axis& y)
       : rows_(std::move(rows)), x_(x), y_(y) {}
 
   std::string svg(const std::string& title) {
@@ -52,14 +44,11 @@ class ForecastDrawing {
   }
 
   void add_grid() {
-    for (double power = std::pow(10, std::floor(std::log10(y_.low))); power <= y_.high; power *= 10)
-      for (const double factor : {1.0, 2.0, 5.0})
-        if (const double tick = factor * power; tick >= y_.low && tick <= y_.high) {
-          add(R"(<line x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}" stroke="#dddddd"/>)", kLeft, kRight,
-              y_.place(tick), y_.place(tick));
-          add(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", kLeft - 6, y_.place(tick) + 4,
-              short_number(tick));
-        }
+    for (const double tick : y_.ticks()) {
+      const double y = y_.place(tick);
+      add(R"(<line x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}" stroke="#dddddd"/>)", kLeft, kRight, y);
+      add(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", kLeft - 6, y + 4, short_number(tick));
+    }
     for (const ForecastRow& row : rows_)
       add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x_.place(row.ranks), kBottom + 18,
           grouped(row.ranks));
@@ -83,7 +72,7 @@ class ForecastDrawing {
   }
 
   std::vector<ForecastRow> rows_;
-  RankAxis x_, y_;
+  Axis x_, y_;
   std::string text_;
 };
 
@@ -94,19 +83,20 @@ std::string forecast_svg(const std::vector<ForecastRow>& rows, const std::string
   std::ranges::copy_if(rows, std::back_inserter(possible),
                        [](const ForecastRow& row) { return row.impossible.empty(); });
   if (possible.empty()) return "";
-  RankAxis x{static_cast<double>(possible.front().ranks), static_cast<double>(possible.back().ranks),
-             ForecastDrawing::kLeft + 20, ForecastDrawing::kRight - 20};
-  RankAxis y{possible.front().throughput.low, possible.front().throughput.high, ForecastDrawing::kBottom,
-             ForecastDrawing::kTop};
+  const auto fewest = static_cast<double>(possible.front().ranks);
+  auto most = static_cast<double>(possible.back().ranks);
+  double low = possible.front().throughput.low, high = possible.front().throughput.high;
   for (const ForecastRow& row : possible) {
-    y.low = std::min(y.low, row.throughput.low);
-    y.high = std::max({y.high, row.throughput.high, row.throughput.value / row.efficiency.value});
+    low = std::min(low, row.throughput.low);
+    high = std::max({high, row.throughput.high, row.throughput.value / row.efficiency.value});
   }
   // One point needs room, too.
   constexpr double kRoom = 1.5;
-  if (x.low == x.high) x.high *= 2;
-  y.low /= kRoom;
-  y.high *= kRoom;
+  if (fewest == most) most *= 2;
+  const Axis x(fewest, most, ForecastDrawing::kLeft + 20, ForecastDrawing::kRight - 20,
+               Axis::Scale::logarithmic);
+  const Axis y(low / kRoom, high * kRoom, ForecastDrawing::kBottom, ForecastDrawing::kTop,
+               Axis::Scale::logarithmic);
   return ForecastDrawing(std::move(possible), x, y).svg(title);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "cli/reports/axis.h"
 #include "cli/reports/html.h"
 #include "cli/terminal/text.h"
 
@@ -26,10 +27,7 @@ std::string svg_of(const RateCurve& curve, const std::string& title) {
   const double start = is_first ? 1 : curve.smoothed.front();
   high = std::min(high, start + std::abs(start - low) / 2 + std::abs(start) / 10);
   if (high - low < 1e-9) low -= 0.5, high += 0.5;
-  const double first = curve.rates.front(), last = curve.rates.back();
-  const auto x_of = [&](double rate) {
-    return kLeft + (kRight - kLeft) * std::log(rate / first) / std::log(last / first);
-  };
+  const Axis rates(curve.rates.front(), curve.rates.back(), kLeft, kRight, Axis::Scale::logarithmic);
   const auto y_of = [&](double loss) {
     return std::clamp(kBottom + (kTop - kBottom) * (loss - low) / (high - low), kTop, kBottom);
   };
@@ -42,11 +40,10 @@ std::string svg_of(const RateCurve& curve, const std::string& title) {
   add(R"(<rect width="680" height="380" fill="#ffffff"/>)");
   add(R"(<text x="10" y="18" font-size="13" font-weight="bold">{}</text>)", html_text(title));
   add(R"(<text x="10" y="34">loss of a step over the learning rate; smoothed: the thick line</text>)");
-  for (double power = std::ceil(std::log10(first) - 1e-9); power <= std::log10(last) + 1e-9; ++power) {
-    const double x = x_of(std::pow(10.0, power));
+  for (const double tick : rates.ticks()) {
+    const double x = rates.place(tick);
     add(R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}" stroke="#dddddd"/>)", x, kTop, kBottom);
-    add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:g}</text>)", x, kBottom + 18,
-        std::pow(10.0, power));
+    add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:g}</text>)", x, kBottom + 18, tick);
   }
   for (int tick = 0; tick <= 4; ++tick) {
     const double loss = low + (high - low) * tick / 4;
@@ -58,14 +55,14 @@ std::string svg_of(const RateCurve& curve, const std::string& title) {
     for (std::size_t i = 0; i < losses.size(); ++i)
       if (std::isfinite(losses[i]))
         path +=
-            fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x_of(curve.rates[i]), y_of(losses[i]));
+            fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", rates.place(curve.rates[i]), y_of(losses[i]));
     if (!path.empty())
       add(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{}"/>)", path, colour, width);
   };
   add_curve(curve.losses, "#b9cbe0", 1);
   add_curve(curve.smoothed, "#3b6ea8", 2.5);
   if (curve.marked > 0) {
-    const double x = x_of(curve.marked);
+    const double x = rates.place(curve.marked);
     add(R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}" stroke="#c2601d" stroke-dasharray="4 3"/>)", x,
         kTop, kBottom);
     add(R"(<text x="{:.1f}" y="{}" fill="#c2601d">{:.2g}</text>)", x + 5, kTop + 12, curve.marked);

@@ -131,17 +131,39 @@ class BarProgress final : public TableProgress {
   TerminalFacts terminal_;
 };
 
-/// One JSON object for each line: those of metrics.jsonl between one for the start and one for the end.
-class JsonProgress final : public Observer {
+/// One JSON object, for the end.
+class JsonResult : public Observer {
  public:
-  explicit JsonProgress(std::string run) : run_(std::move(run)) {}
+  explicit JsonResult(std::string run) : run_(json_text(run)) {}
+
+  void on_end(const RunResult& result) override {
+    std::string by_kind;
+    for (std::size_t i = 0; i < kMemoryKinds.size(); ++i)
+      if (result.memory_of_rank[i] > 0)
+        by_kind += fmt::format(R"({}"{}":{})", by_kind.empty() ? "" : ",", kMemoryKinds[i],
+                               result.memory_of_rank[i]);
+    show_as_it_is(fmt::format(
+        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"wait_share":{:.4f},"data_share":{:.4f},"memory":{},"memory_of_rank":{{{}}},"reason":{}}})"
+        "\n",
+        run_, result.steps, result.best_epoch, result.time, result.comm_share, result.wait_share,
+        result.data_share, result.memory, by_kind, json_text(result.reason)));
+  }
+
+ protected:
+  std::string run_;
+};
+
+/// One JSON object for each line: those of metrics.jsonl between one for the start and one for the end.
+class JsonProgress final : public JsonResult {
+ public:
+  using JsonResult::JsonResult;
 
   void on_start(const RunFacts& facts) override {
     facts_ = facts;
     show_as_it_is(fmt::format(
         R"({{"event":"start","run":{},"steps_per_epoch":{},"total_steps":{},"epochs":{},"batch":{}}})"
         "\n",
-        json_text(run_), facts.steps_per_epoch, facts.total_steps, facts.epochs, facts.batch));
+        run_, facts.steps_per_epoch, facts.total_steps, facts.epochs, facts.batch));
   }
   void on_step(const StepReport& report) override {
     if (report.skipped)
@@ -154,21 +176,8 @@ class JsonProgress final : public Observer {
   void on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) override {
     show_as_it_is(metrics_line(facts_, after, split, scores) + "\n");
   }
-  void on_end(const RunResult& result) override {
-    std::string by_kind;
-    for (std::size_t i = 0; i < kMemoryKinds.size(); ++i)
-      if (result.memory_of_rank[i] > 0)
-        by_kind += fmt::format(R"({}"{}":{})", by_kind.empty() ? "" : ",", kMemoryKinds[i],
-                               result.memory_of_rank[i]);
-    show_as_it_is(fmt::format(
-        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"wait_share":{:.4f},"data_share":{:.4f},"memory":{},"memory_of_rank":{{{}}},"reason":{}}})"
-        "\n",
-        json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.wait_share,
-        result.data_share, result.memory, by_kind, json_text(result.reason)));
-  }
 
  private:
-  std::string run_;
   RunFacts facts_;
 };
 
@@ -183,6 +192,11 @@ TerminalFacts standard_output() {
   facts.moves = facts.columns > 0 && terminal && std::string_view(terminal) != "dumb";
   facts.colour = facts.moves && !(no_colour && *no_colour);
   return facts;
+}
+
+std::unique_ptr<Observer> make_quiet_progress(ProgressMode mode, const std::string& run) {
+  if (mode == ProgressMode::json) return std::make_unique<JsonResult>(run);
+  return std::make_unique<NoProgress>();
 }
 
 std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& terminal,

@@ -26,6 +26,9 @@ std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& 
                                         const std::string& run, bool has_heading = true,
                                         std::chrono::milliseconds pause = std::chrono::minutes(1));
 
+/// The same under --quiet: with `json` the object of the end alone, otherwise nothing.
+std::unique_ptr<Observer> make_quiet_progress(ProgressMode mode, const std::string& run);
+
 /// One line on the current epoch and the time that is left of the run, no wider than the terminal; without a
 /// bar if it is none.
 std::string bar_line(const RunFacts& facts, const StepReport& report, const Scores& epoch_so_far,

@@ -34,8 +34,7 @@ Value as_vector(Value x, std::int64_t units, Tracer& tracer) {
 class Rbm final : public Layer {
  public:
   explicit Rbm(const Config& config)
-      : config_(config),
-        hidden_(config.get<std::int64_t>("units")),
+      : hidden_(config.get<std::int64_t>("units")),
         steps_(config.get<std::int64_t>("steps")),
         contrasts_(config.get<std::string>("learn") == "contrast") {}
 
@@ -137,7 +136,6 @@ class Rbm final : public Layer {
     return gradient.data();
   }
 
-  Config config_;
   std::string name_;
   std::int64_t visible_ = 0, hidden_, steps_, flops_ = 0;
   bool contrasts_;

@@ -208,6 +208,15 @@ TEST_CASE("json progress is an object a line, from start to end", "[commands]") 
   CHECK(lines.back()["run"] == "runs/a");
 }
 
+TEST_CASE("quiet json is the object of the end alone", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"a.yaml", "-q", "--progress", "json"});
+  CHECK(result.code == 0);
+  const auto lines = json_lines(result.out);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["event"] == "end");
+}
+
 TEST_CASE("a finished run is reported as an object if progress is json", "[commands]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);

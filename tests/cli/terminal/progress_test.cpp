@@ -160,6 +160,21 @@ TEST_CASE("a run that rolled back continues below its rows, without another head
   CHECK_THAT(shown(false), Catch::StartsWith("   2/2"));
 }
 
+TEST_CASE("quiet JSON is the last of all JSON lines", "[cli]") {
+  const auto shown = [](Observer& progress) {
+    return output_of([&] {
+      progress.on_start({.steps_per_epoch = 1, .total_steps = 1, .epochs = 1});
+      progress.on_step({.step = 1, .scores = {.samples = 8}, .logged = true});
+      progress.on_end({.steps = 1});
+    });
+  };
+  const std::string all = shown(*make_progress(ProgressMode::json, {}, "run"));
+  const std::string last = shown(*make_quiet_progress(ProgressMode::json, "run"));
+  CHECK_THAT(last, Catch::StartsWith(R"({"event":"end","run":"run","steps":1,)"));
+  CHECK_THAT(all, Catch::StartsWith(R"({"event":"start")") && Catch::EndsWith("\n" + last));
+  CHECK(shown(*make_quiet_progress(ProgressMode::plain, "run")).empty());
+}
+
 TEST_CASE("the cursor waits before the bar, where the echo of Ctrl-C wraps no line", "[cli]") {
   const std::string shown = output_of([] {
     const auto progress = make_progress(ProgressMode::bar, {.columns = 80, .moves = true}, "run");

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+namespace trainer {
+
+/// The axis of a chart: the numbers from `low` to `high` on a line from `begin` to `end`.
+class Axis {
+ public:
+  enum class Scale { linear, logarithmic };
+
+  /// `logarithmic` needs 0 < low < high. A linear axis of one value has room on both sides.
+  Axis(double low, double high, double begin, double end, Scale scale);
+
+  double place(double value) const;
+
+  /// Round numbers between low and high, about five; the value if there is only one.
+  std::vector<double> ticks() const;
+
+ private:
+  std::vector<double> multiples() const;
+  std::vector<double> powers() const;
+
+  double low_, high_, begin_, end_;
+  bool is_logarithmic_, is_constant_ = false;
+};
+
+}  // namespace trainer
