@@ -37,8 +37,9 @@ constexpr std::int64_t kNearFloats = std::int64_t{1} << (kLanes == 16 ? 40 : 16)
 constexpr std::int64_t kPackedRows = kLanes > kRows ? kLanes : kRows;  // at once: whole vectors and tiles
 
 // The other way round: the fewest rows; the most elements of B, since more would come from memory as A
-// does; the longest way between rows of B; columns of C at a time.
-constexpr std::int64_t kFewestSwapped = 32, kMaxSwapped = 1 << 21, kNearRows = 512,
+// does; the longest way between rows of B, which compete for a few sets of a small L2 cache if they are 512
+// apart; columns of C at a time.
+constexpr std::int64_t kFewestSwapped = 32, kMaxSwapped = 1 << 21, kNearRows = kLanes == 16 ? 512 : 448,
                        kSwappedAtOnce = kPairsOfValues ? kLanes : 1024;
 constexpr std::int64_t kTransposing = 3;  // times the work of copying
 
