@@ -117,7 +117,8 @@ void CommandLine::put_verb_first() {
 }
 
 void CommandLine::check_leftovers(const CLI::App& command) const {
-  const std::vector<std::string> leftovers = command.remaining();
+  std::vector<std::string> leftovers = command.remaining();
+  std::erase(leftovers, "--");  // ends the flags
   if (leftovers.empty()) return;
   const auto flag = std::find_if(leftovers.begin(), leftovers.end(),
                                  [](const std::string& word) { return word.starts_with("-"); });
@@ -139,7 +140,8 @@ void CommandLine::check_leftovers(const CLI::App& command) const {
        hint.empty() ? see : hint);
 }
 
-/// Rephrases CLI11's "--ranks: 1 required N missing" and "datapar was given a disallowed flag override".
+/// Rephrases CLI11's "--ranks: 1 required N missing", "RUN: At least 2 required but received 1" and "datapar
+/// was given a disallowed flag override".
 void CommandLine::check_values(const CLI::ParseError& mistake) const {
   const std::string what = mistake.what(), name = what.substr(0, what.find(':'));
   const CLI::Option* flag = find_flag(name);
@@ -149,6 +151,9 @@ void CommandLine::check_values(const CLI::ParseError& mistake) const {
     fail(name + " is given more than once", "one of them");
   for (const CLI::App* command : app_.get_subcommands()) {
     const CLI::Option* run = command->get_option_no_throw("RUN");
+    if (run != nullptr && name == "RUN" && what.find(" required but received ") != std::string::npos)
+      fail(fmt::format("RUN expects {} run directories, got {}", run->get_expected_min(), run->count()),
+           "trainer " + command->get_name() + " RUN1 RUN2");
     if (name == "FORMAT" && run != nullptr && kExportFormats.contains(run->results().front()))
       fail("the run is named before the format", "trainer export RUN " + run->results().front());
     const std::string file = name == "FORMAT" ? what.substr(what.rfind(" `") + 2) : "";

@@ -143,6 +143,18 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK_FALSE(mistake_in({"-q", "-v", "a.yaml"}).what.empty());
 }
 
+TEST_CASE("two dashes end the flags", "[cli]") {
+  const Arguments arguments = parsed({"predict", "runs/a", "--", "-1.png", "b.png"});
+  CHECK(arguments.files == std::vector<std::string>{"runs/a", "-1.png", "b.png"});
+  CHECK(mistake_in({"predict", "runs/a", "--tops", "--", "b.png"}).what.starts_with("unknown flag `--tops`"));
+}
+
+TEST_CASE("a wrong number of runs is named", "[cli]") {
+  CHECK(mistake_in({"bisect", "runs/a"}).what == "RUN expects 2 run directories, got 1");
+  CHECK(mistake_in({"bisect", "a", "b", "c"}).what == "RUN expects 2 run directories, got 3");
+  CHECK(mistake_in({"bisect", "a"}).help == "trainer bisect RUN1 RUN2");
+}
+
 TEST_CASE("a key of the YAML that is given as a flag gets an explanation", "[cli]") {
   const std::vector<std::vector<std::string>> lines{
       {"--epochs", "3", "a.yaml"}, {"a.yaml", "--epochs", "3"}, {"a.yaml", "--epochs=3"}};
