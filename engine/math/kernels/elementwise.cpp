@@ -184,9 +184,10 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
   *largest = peak;
   Sixteen rest = {}, peaks = {};
   for_each_sixteen(columns, [&rest, &peaks, x, probabilities, peak](const Neighbours& here) {
-    const auto is_peak = here.of(x, __builtin_nanf("")) == peak;
-    rest += is_peak ? Sixteen{} : here.of(probabilities, 0.0f);
-    peaks += is_peak ? Sixteen{} + 1.0f : Sixteen{};
+    const Sixteen logits = here.of(x, __builtin_nanf("")), others = here.of(probabilities, 0.0f);
+    rest += each([peak](const Vector& at, const Vector& other) { return at == peak ? Vector{} : other; },
+                 logits, others);
+    peaks += each([peak](const Vector& at) { return at == peak ? Vector{} + 1.0f : Vector{}; }, logits);
   });
   // Of equal largest ones all but one belong to the rest.
   return sum_of(rest) / largest_of(columns, probabilities) + (sum_of(peaks) - 1.0f);
