@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,17 @@ using namespace trainer;
 
 namespace {
 
-using Values = std::vector<float>;
+/// Memory from the beginning of a cache line on, as networks have it.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kLine); }
+  bool operator==(const LineAllocator&) const = default;
+};
+
+using Values = std::vector<float, LineAllocator<float>>;
 
 Values some_values(std::int64_t count) {
   Values values(static_cast<std::size_t>(count));
