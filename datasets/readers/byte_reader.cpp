@@ -22,6 +22,10 @@ std::uint32_t little_endian(const std::uint8_t* bytes) {
          std::uint32_t{bytes[3]} << 24;
 }
 
+bool is_gzip(std::span<const std::uint8_t> bytes) {
+  return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
 }  // namespace
 
 ByteReader::ByteReader(const std::string& path) : path_(path) {
@@ -38,7 +42,7 @@ ByteReader::ByteReader(const std::string& path) : path_(path) {
   if (size_ == 0) fail("data file is empty", "0 bytes");
 
   std::array<std::uint8_t, 2> start{};
-  const bool gzip = std::fread(start.data(), 1, 2, file_.get()) == 2 && start[0] == 0x1f && start[1] == 0x8b;
+  const bool gzip = is_gzip(std::span(start).first(std::fread(start.data(), 1, 2, file_.get())));
   if (!gzip && path.ends_with(".gz"))
     fail("data file is no gzip file", "its name ends in .gz, but it does not begin with the bytes 1f 8b");
   if (gzip) read_trailer();
@@ -81,7 +85,9 @@ void ByteReader::finish() {
   std::uint8_t extra;
   const bool more = is_packed() ? inflate_into({&extra, 1}) > 0 : std::fread(&extra, 1, 1, file_.get()) > 0;
   if (std::ferror(file_.get())) fail("data file cannot be read", std::strerror(errno));
-  if (more) fail("data file is too long", "more bytes follow its expected end");
+  if (more)
+    fail("data file is too long", std::string("more bytes follow its expected end") +
+                                      (is_packed() ? ", or it is several gzip files in one" : ""));
   if (is_packed() && (inflater_->avail_in > 0 || std::fgetc(file_.get()) != EOF))
     fail("gzip file is too long", "more bytes follow the packed data");
 }
@@ -97,13 +103,17 @@ void ByteReader::read_at(std::int64_t offset, std::span<std::uint8_t> bytes) con
   }
 }
 
+void ByteReader::read_packed() {
+  inflater_->next_in = packed_.data();
+  inflater_->avail_in = static_cast<uInt>(std::fread(packed_.data(), 1, packed_.size(), file_.get()));
+}
+
 std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
   constexpr std::size_t kMax = std::numeric_limits<uInt>::max();
   std::size_t got = 0;
   while (got < bytes.size() && !ended_) {
     if (inflater_->avail_in == 0) {
-      inflater_->next_in = packed_.data();
-      inflater_->avail_in = static_cast<uInt>(std::fread(packed_.data(), 1, packed_.size(), file_.get()));
+      read_packed();
       if (inflater_->avail_in == 0) fail("gzip file is truncated", "the packed data ends too early");
     }
     inflater_->next_out = bytes.data() + got;
@@ -116,6 +126,9 @@ std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
     // Z_BUF_ERROR requests more input: the loop reads it.
     if (result != Z_OK && !ended_ && result != Z_BUF_ERROR)
       fail("gzip file is corrupt", inflater_->msg ? inflater_->msg : "the packed data is not valid");
+    if (ended_ && inflater_->avail_in == 0) read_packed();
+    if (ended_ && is_gzip(std::span(inflater_->next_in, inflater_->avail_in)))
+      fail("gzip file is too long", "it is several gzip files in one; `zcat FILE | gzip` joins them");
   }
   return got;
 }

@@ -41,6 +41,7 @@ class ByteReader final : public ByteStream {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   void read_trailer();
+  void read_packed();  ///< some more bytes for the inflater; none at the end
   /// Unpacks into `bytes` until it is full or the stream ends; returns the number of bytes written.
   std::size_t inflate_into(std::span<std::uint8_t> bytes);
 

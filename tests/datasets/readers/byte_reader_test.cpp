@@ -99,6 +99,16 @@ TEST_CASE("a damaged gzip file never reads as a whole one", "[readers]") {
              Catch::Contains("too long"));
 }
 
+TEST_CASE("several gzip files in one are named, however long the last is", "[readers]") {
+  const TemporaryDirectory directory;
+  const int last = GENERATE(1, 5000, 100'000);
+  Bytes two = gzipped(counting_bytes(5000));
+  const Bytes second = gzipped(counting_bytes(last));
+  two.insert(two.end(), second.begin(), second.end());
+  CHECK_THAT(data_error([&] { read_all(directory.write("two.gz", two)); }),
+             Catch::Contains("it is several gzip files in one"));
+}
+
 TEST_CASE("a gzip file cannot claim more than its size can hold", "[readers]") {
   const TemporaryDirectory directory;
   Bytes liar = gzipped(counting_bytes(100));
