@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "datasets/inputs/array_samples.h"
@@ -118,6 +120,7 @@ class InputSamples final : public SampleSource {
       if (fs::is_directory(name, ignored)) return open_folder(name);
       if (!fs::exists(name, ignored) || fs::is_regular_file(name, ignored)) return open_file(name, name);
       stream_.emplace(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+      if (stream_->number() < 0) return damaged(name, name + ": " + std::generic_category().message(errno));
       return open_stream(InputText(stream_->number(), name));
     } catch (const Error& error) {
       if (error.code() == ExitCode::usage) throw;

@@ -1,7 +1,10 @@
 #include "datasets/inputs/input_samples.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
@@ -132,6 +135,19 @@ TEST_CASE("inputs that are missing or of another kind are samples with a problem
   CHECK(samples[0].problem == png + ": an image, and the model takes none");
   CHECK(samples[1].problem.find(none) != std::string::npos);
   CHECK(samples[2].problem.find("a folder") != std::string::npos);
+}
+
+TEST_CASE("a socket is a damaged input, whose message says why", "[data]") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "socket").string();
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  REQUIRE(path.size() < sizeof address.sun_path);
+  std::ranges::copy(path, address.sun_path);
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  REQUIRE(::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  const auto samples = all_of(*input_samples({path}, table(), {}));
+  REQUIRE(samples.size() == 1);
+  CHECK(samples[0].problem == path + ": No such device or address");
 }
 
 TEST_CASE("a WebP file is an image, also where its header holds a line end and a pipe brings it in parts",
