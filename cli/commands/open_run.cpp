@@ -66,6 +66,10 @@ void check_before_launch(const Arguments& arguments) {
   const MeshShape mesh = mesh_of(arguments, arguments.ranks);
   if (arguments.verb == Verb::predict) return;  // its files are inputs
   if (arguments.files.empty()) return;
+  for (const std::string& file : arguments.files)
+    if (std::error_code none; std::filesystem::is_fifo(file, none))
+      throw Error(ExitCode::usage, file + " is a pipe: the processes of -n cannot all read it",
+                  "save the configuration to a file");
   // The command itself checks other paths, such as run directories.
   if (std::error_code none; !std::filesystem::is_regular_file(arguments.files.front(), none)) return;
   const ConfigTree config(config_source(arguments.files, arguments.overrides), run_settings());

@@ -347,6 +347,15 @@ TEST_CASE("a configuration from a pipe serves commands that read it several time
   }
 }
 
+TEST_CASE("a configuration from a pipe is a mistake for several processes", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell("cat a.yaml | $TRAINER -n 2 --datapar /dev/stdin");
+  CHECK(result.code == 2);
+  CHECK(result.err ==
+        "error: /dev/stdin is a pipe: the processes of -n cannot all read it\n"
+        "help: save the configuration to a file\n");
+}
+
 TEST_CASE("the wrong word ends with 2 and the right one", "[commands]") {
   const SmallRun run;
   const ProgramResult verb = run.trainer({"sumary", "a.yaml"});
