@@ -70,16 +70,28 @@ class Text final : public TextWindows {
   std::vector<TokenRange> lines_;  ///< that the cut refers to
 };
 
-/// The lines of a text, whose tokens are appended to `tokens`. Each line is encoded by itself with its end,
+/// The tokens of a text. Error(data) with its place if the vocabulary lacks a part of it.
+std::vector<Token> encode_at(const std::string& place, std::string_view text, const Tokenizer& tokenizer) {
+  try {
+    return tokenizer.encode(text);
+  } catch (const Error& error) {
+    Diagnostic found = error.diagnostics().front();
+    found.place = place;
+    throw Error(ExitCode::data, {found});
+  }
+}
+
+/// The lines of the text in `path`, whose tokens are appended to `tokens`. Each line is encoded by itself with its end,
 /// so that no token reaches beyond it, and the label of its last token is the end. A longer line is split
 /// into samples of `most` tokens.
-std::vector<TokenRange> encode_lines(std::string_view text, const Tokenizer& tokenizer, std::int64_t most,
+std::vector<TokenRange> encode_lines(const std::string& path, std::string_view text,
+                                     const Tokenizer& tokenizer, std::int64_t most,
                                      std::vector<Token>& tokens) {
   std::vector<TokenRange> lines;
-  while (!text.empty()) {
+  for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
     text.remove_prefix(line.size());
-    const std::vector<Token> encoded = tokenizer.encode(line);
+    const std::vector<Token> encoded = encode_at(fmt::format("{}:{}", path, number), line, tokenizer);
     auto first = std::ssize(tokens);
     tokens.insert(tokens.end(), encoded.begin(), encoded.end());
     const std::int64_t last = std::ssize(tokens) - 1;  // a label alone
@@ -160,9 +172,9 @@ class TextReader final : public Reader {
             {.text = text, .path = path, .merges = merges_, .data_path = path_, .learned = learned_},
             data.fingerprint);
       if (by_lines_)
-        lines = encode_lines(text, *tokenizer, length_, source.tokens);
+        lines = encode_lines(path, text, *tokenizer, length_, source.tokens);
       else
-        source.tokens = tokenizer->encode(text);
+        source.tokens = encode_at(path, text, *tokenizer);
       count = std::ssize(source.tokens);
     }
     TextWindows::Cut cut{.first = 0, .last = count, .length = length_, .stride = stride_};

@@ -474,6 +474,10 @@ TEST_CASE("other samples are evaluated in each format, with the classes of train
       "model: {layers: [{embedding: 8}, {dense: $vocab}], loss: softmax_cross_entropy}\n"
       "train: {epochs: 1, batch: 8, optimizer: {sgd: {lr: 0.1}}}\n",
       {"abc.txt"});
+  write_text(run.path("odd.txt"), text + "x");
+  const ProgramResult odd = run.trainer({"eval", "run", "--data", "odd.txt"});
+  CHECK(odd.code == 3);
+  CHECK_THAT(odd.err, Catch::Contains("the training text has no character `x`") && Catch::Contains("odd.txt"));
 }
 
 TEST_CASE("a checkpoint of an earlier program needs its data, and names it", "[predict]") {
