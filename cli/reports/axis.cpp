@@ -52,9 +52,9 @@ std::vector<double> Axis::powers() const {
   std::vector<double> ticks;
   for (double power = first; power <= last; power += every)
     for (const double factor : {1, 2, 5})
-      if (const double tick = factor * std::pow(10.0, power);
-          tick >= low_ * (1 - kRounding) && tick <= high_ * (1 + kRounding) &&
-          (factor == 1 || decades <= 3 + kRounding))
+      if (const double tick = factor * std::pow(10.0, power); tick >= low_ * (1 - kRounding) &&
+                                                              tick <= high_ * (1 + kRounding) &&
+                                                              (factor == 1 || decades <= 3 + kRounding))
         ticks.push_back(tick);
   return ticks;
 }

@@ -54,8 +54,8 @@ std::string svg_of(const RateCurve& curve, const std::string& title) {
     std::string path;
     for (std::size_t i = 0; i < losses.size(); ++i)
       if (std::isfinite(losses[i]))
-        path +=
-            fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", rates.place(curve.rates[i]), y_of(losses[i]));
+        path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", rates.place(curve.rates[i]),
+                            y_of(losses[i]));
     if (!path.empty())
       add(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{}"/>)", path, colour, width);
   };

@@ -81,9 +81,9 @@ std::vector<Token> encode_at(const std::string& place, std::string_view text, co
   }
 }
 
-/// The lines of the text in `path`, whose tokens are appended to `tokens`. Each line is encoded by itself with its end,
-/// so that no token reaches beyond it, and the label of its last token is the end. A longer line is split
-/// into samples of `most` tokens.
+/// The lines of the text in `path`, whose tokens are appended to `tokens`. Each line is encoded by itself
+/// with its end, so that no token reaches beyond it, and the label of its last token is the end. A longer
+/// line is split into samples of `most` tokens.
 std::vector<TokenRange> encode_lines(const std::string& path, std::string_view text,
                                      const Tokenizer& tokenizer, std::int64_t most,
                                      std::vector<Token>& tokens) {

@@ -477,7 +477,8 @@ TEST_CASE("other samples are evaluated in each format, with the classes of train
   write_text(run.path("odd.txt"), text + "x");
   const ProgramResult odd = run.trainer({"eval", "run", "--data", "odd.txt"});
   CHECK(odd.code == 3);
-  CHECK_THAT(odd.err, Catch::Contains("the training text has no character `x`") && Catch::Contains("odd.txt"));
+  CHECK_THAT(odd.err,
+             Catch::Contains("the training text has no character `x`") && Catch::Contains("odd.txt"));
 }
 
 TEST_CASE("a checkpoint of an earlier program needs its data, and names it", "[predict]") {

@@ -50,9 +50,9 @@ inline float fold_register(const Register& all, Combine combine) {
                                  __builtin_shufflevector(all, all, 8, 9, 10, 11, 12, 13, 14, 15)),
                          combine);
   } else if constexpr (kElements == 8) {
-    return fold_register(combine(__builtin_shufflevector(all, all, 0, 1, 2, 3),
-                                 __builtin_shufflevector(all, all, 4, 5, 6, 7)),
-                         combine);
+    return fold_register(
+        combine(__builtin_shufflevector(all, all, 0, 1, 2, 3), __builtin_shufflevector(all, all, 4, 5, 6, 7)),
+        combine);
   } else {
     const auto swapped = combine(all, __builtin_shufflevector(all, all, 2, 3, 0, 1));
     return combine(swapped, __builtin_shufflevector(swapped, swapped, 1, 0, 3, 2))[0];

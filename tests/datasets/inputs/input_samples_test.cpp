@@ -137,7 +137,7 @@ TEST_CASE("inputs that are missing or of another kind are samples with a problem
   CHECK(samples[2].problem.find("a folder") != std::string::npos);
 }
 
-TEST_CASE("a socket is a damaged input, whose message says why", "[data]") {
+TEST_CASE("a socket is a damaged input, whose message names the reason", "[data]") {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "socket").string();
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
