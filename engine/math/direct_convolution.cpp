@@ -25,20 +25,23 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 struct Source {
   std::int64_t height = 0, width = 0, pixel = 0, channels = 0;
   std::int64_t left = 0, right = 0;
+  std::int64_t gap = 0;  ///< behind the channels of a pixel of the copy
 
-  bool copied() const { return left > 0 || right > 0 || channels != pixel; }
-  std::int64_t column() const { return copied() ? channels : pixel; }
+  bool copied() const { return gap > 0 || is_changed(); }
+  bool is_changed() const { return left > 0 || right > 0 || channels != pixel; }
+  std::int64_t column() const { return copied() ? channels + gap : pixel; }
   std::int64_t row() const { return (left + width + right) * column(); }
+  std::int64_t row_without_gaps() const { return (left + width + right) * channels; }
 
   void copy(const float* image, std::int64_t first, std::int64_t rows, float* to) const {
     for (std::int64_t y = first; y < first + rows; ++y) {
-      to = std::fill_n(to, left * channels, 0.0f);
+      to = std::fill_n(to, left * column(), 0.0f);
       const float* from = image + y * width * pixel;
-      if (pixel == channels)
+      if (pixel == column())
         to = std::copy_n(from, width * channels, to);
       else
-        for (std::int64_t x = 0; x < width; ++x) to = std::copy_n(from + x * pixel, channels, to);
-      to = std::fill_n(to, right * channels, 0.0f);
+        for (std::int64_t x = 0; x < width; ++x) to = std::copy_n(from + x * pixel, channels, to) + gap;
+      to = std::fill_n(to, right * column(), 0.0f);
     }
   }
 };
@@ -73,9 +76,9 @@ struct Pass {
     // Each window reads all the weights: not less than four rows, and more when the weights are many.
     const std::int64_t weights = job.tap_rows * job.tap_columns * job.run * job.filters;
     const std::int64_t floats = std::clamp(weights / 4, kWindowFloats, 3 * kWindowFloats);
-    const std::int64_t overlap = (job.tap_rows - 1) * job.tap_row_step * job.x_row;
+    const std::int64_t overlap = (job.tap_rows - 1) * job.tap_row_step * source.row_without_gaps();
     const std::int64_t room =
-        (floats - overlap) / std::max<std::int64_t>(1, job.row_step * job.x_row + y_floats);
+        (floats - overlap) / std::max<std::int64_t>(1, job.row_step * source.row_without_gaps() + y_floats);
     const std::int64_t most = std::max<std::int64_t>(room, 4);
     const std::int64_t windows = std::max<std::int64_t>(1, (job.rows + most - 1) / most);
     rows = (job.rows + windows - 1) / windows;
@@ -86,10 +89,12 @@ struct Pass {
     }
   }
 
-  std::int64_t copy_size() const {
-    if (!source.copied() || job.rows == 0) return 0;
+  std::int64_t copy_size() const { return source.copied() ? rows_of_window() * source.row() : 0; }
+
+  std::int64_t rows_of_window() const {
+    if (job.rows == 0) return 0;
     const std::int64_t needed = (rows - 1) * job.row_step + (job.tap_rows - 1) * job.tap_row_step + 1;
-    return std::clamp<std::int64_t>(needed, 0, source.height) * source.row();
+    return std::clamp<std::int64_t>(needed, 0, source.height);
   }
 
   /// Calls body(job, x, first output row) for each window.
@@ -152,16 +157,16 @@ class DirectConvolution final : public Convolution {
         group_filters_(g_.filters / g_.groups),
         gradient_pixel_(round_up(group_filters_, kernels_.lanes)),
         forward_(make_pass(kernels_.has_narrow(g_.width, g_.kernel_w, g_.pad_w, portable_))),
-        weights_(make_pass(kernels_.has_sliding(out_w_, g_.kernel_w, g_.pad_w, portable_))),
+        gradient_gap_(gap_behind(group_filters_)),
+        weights_(make_pass(kernels_.has_sliding(out_w_, g_.kernel_w, g_.pad_w, portable_),
+                           g_.kernel_h * g_.kernel_w > 1 ? gap_behind(group_channels_) : 0)),
         row_phases_(make_phases(g_.height, g_.kernel_h, g_.stride_h, g_.pad_h, g_.dilation_h)),
         column_phases_(make_phases(g_.width, g_.kernel_w, g_.stride_w, g_.pad_w, g_.dilation_w)) {
     make_data();
     // Small images share a window.
     if (weights_.rows == out_h_)
-      block_images_ = std::clamp<std::int64_t>(
-          kWindowFloats /
-              std::max<std::int64_t>(1, x_image() + (portable_ ? widest_gradient_image() : gradient_image())),
-          1, kMaxImages);
+      block_images_ =
+          std::clamp<std::int64_t>(kWindowFloats / std::max<std::int64_t>(1, window_floats()), 1, kMaxImages);
   }
 
   std::int64_t scratch_size() const override {
@@ -269,23 +274,37 @@ class DirectConvolution final : public Convolution {
 
   /// x as it lies for add_products: distance of images, whether copied or not.
   std::int64_t x_image() const { return weights_.source.copied() ? weights_.copy_size() : in_size(); }
+  /// Of one image in x and dy, without gaps, and if portable for the widest vectors: how many images are
+  /// summed together shows in the bits.
+  std::int64_t window_floats() const {
+    constexpr std::int64_t kWidest = 16;
+    const std::int64_t lanes = portable_ ? kWidest : kernels_.lanes;
+    const std::int64_t gradient =
+        group_filters_ % lanes == 0 ? out_size() : weights_.rows * out_w_ * round_up(group_filters_, lanes);
+    const Source& source = weights_.source;
+    return gradient +
+           (source.is_changed() ? weights_.rows_of_window() * source.row_without_gaps() : in_size());
+  }
   /// dy can only be read in whole vectors where its filters fill them.
-  bool copies_gradients() const { return group_filters_ % kernels_.lanes != 0; }
+  bool copies_gradients() const { return group_filters_ % kernels_.lanes != 0 || gradient_gap_ > 0; }
+  std::int64_t gradient_step() const { return gradient_pixel_ + gradient_gap_; }
+  /// A line of the cache behind so many floats, for the gradient of weights. It reads a few floats of each
+  /// pixel, which compete for a few sets of the L1 cache if they lie a multiple of 256 bytes apart. Vectors
+  /// of 16 floats were not measured.
+  std::int64_t gap_behind(std::int64_t floats) const {
+    const bool competes = floats % (4 * kAlignment) == 0;
+    const bool pays = std::min(group_channels_, group_filters_) >= 2 * kAlignment;
+    return competes && pays && kernels_.lanes < 16 ? kAlignment : 0;
+  }
   std::int64_t gradient_image() const { return copies_gradients() ? gradient_copy_size() : out_size(); }
   std::int64_t gradient_copy_size() const {
-    return copies_gradients() ? weights_.rows * out_w_ * gradient_pixel_ : 0;
+    return copies_gradients() ? weights_.rows * out_w_ * gradient_step() : 0;
   }
-  /// dy of an image for the widest vectors: how many images are summed together shows in the bits.
-  std::int64_t widest_gradient_image() const {
-    constexpr std::int64_t kWidest = 16;
-    return group_filters_ % kWidest == 0 ? out_size()
-                                         : weights_.rows * out_w_ * round_up(group_filters_, kWidest);
-  }
-
   /// x as the input. A kernel that knows the border needs no copy of x that has it.
-  Pass make_pass(bool knows_border) const {
+  Pass make_pass(bool knows_border, std::int64_t gap = 0) const {
     const bool narrow = knows_border && g_.stride_w == 1 && g_.dilation_w == 1;
     Source source{g_.height, g_.width, g_.channels, group_channels_};
+    source.gap = gap;
     if (!narrow) source.left = source.right = g_.pad_w;
     Correlation job{.rows = out_h_, .columns = out_w_};
     job.y_row = out_w_ * g_.filters;
@@ -348,7 +367,6 @@ class DirectConvolution final : public Convolution {
   /// Adds a block of images to one group of dw.
   void add_weights(std::int64_t images, const float* x, const float* dy, float* dw, float* scratch) const {
     const Source& source = weights_.source;
-    const std::int64_t gradient_row = out_w_ * gradient_pixel_;
     float* const gradients = scratch + block_images_ * weights_.copy_size();
     weights_.for_each_window(x, scratch, [&](Correlation job, const float* from, std::int64_t row) {
       const ImageBlock block{images, x_image(), gradient_image()};
@@ -361,19 +379,19 @@ class DirectConvolution final : public Convolution {
           copy_gradients(dy + image * out_size() + row * job.y_row, job.rows * out_w_,
                          gradients + image * gradient_copy_size());
         gradient = gradients;
-        job.y_column = gradient_pixel_;
-        job.y_row = gradient_row;
+        job.y_column = gradient_step();
+        job.y_row = out_w_ * gradient_step();
       }
       (job.x_width > 0 ? kernels_.add_sliding_products : kernels_.add_products)(job, block, from, gradient,
                                                                                 dw, g_.filters);
     });
   }
 
-  /// Gives each pixel of a group's dy zeros up to whole vectors.
+  /// Gives each pixel of a group's dy zeros up to whole vectors, and a gap.
   void copy_gradients(const float* dy, std::int64_t pixels, float* to) const {
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel, dy += g_.filters) {
       to = std::copy_n(dy, group_filters_, to);
-      to = std::fill_n(to, gradient_pixel_ - group_filters_, 0.0f);
+      to = std::fill_n(to, gradient_step() - group_filters_, 0.0f);
     }
   }
 
@@ -407,7 +425,9 @@ class DirectConvolution final : public Convolution {
   std::int64_t out_h_, out_w_;
   std::int64_t group_channels_, group_filters_;
   std::int64_t gradient_pixel_;  ///< a group's filters, rounded up to vectors
-  Pass forward_, weights_;
+  Pass forward_;
+  std::int64_t gradient_gap_;  ///< behind a pixel of dy that is copied
+  Pass weights_;
   std::vector<Phase> row_phases_, column_phases_;
   std::vector<Pass> data_;  ///< row phases times column phases
   std::int64_t block_images_ = 1;

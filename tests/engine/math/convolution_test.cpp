@@ -38,6 +38,10 @@ const ConvolutionGeometry kGeometries[] = {
     {9, 9, 7, 20, 7, 7, 2, 2, 3, 3},
     {20, 3, 16, 16, 9, 1, 1, 1, 4, 0},
     {14, 14, 40, 72, 3, 3, 1, 1, 1, 1},
+    // Pixels of x or dy that compete for sets of the cache.
+    {5, 6, 64, 128, 3, 3},
+    {5, 5, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1, 2},
+    {6, 5, 32, 64, 3, 3, 2, 1, 1, 1},
 };
 
 struct Problem {
