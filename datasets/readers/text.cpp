@@ -70,13 +70,15 @@ class Text final : public TextWindows {
   std::vector<TokenRange> lines_;  ///< that the cut refers to
 };
 
-/// The tokens of a text. Error(data) with its place if the vocabulary lacks a part of it.
-std::vector<Token> encode_at(const std::string& place, std::string_view text, const Tokenizer& tokenizer) {
+/// The tokens of the text in `path`, or of its line of that number. Error(data) with the place if the
+/// vocabulary lacks a part of it.
+std::vector<Token> encode_file(const std::string& path, int line, std::string_view text,
+                               const Tokenizer& tokenizer) {
   try {
     return tokenizer.encode(text);
   } catch (const Error& error) {
     Diagnostic found = error.diagnostics().front();
-    found.place = place;
+    found.place = line > 0 ? fmt::format("{}:{}", path, line) : path;
     throw Error(ExitCode::data, {found});
   }
 }
@@ -91,7 +93,7 @@ std::vector<TokenRange> encode_lines(const std::string& path, std::string_view t
   for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
     text.remove_prefix(line.size());
-    const std::vector<Token> encoded = encode_at(fmt::format("{}:{}", path, number), line, tokenizer);
+    const std::vector<Token> encoded = encode_file(path, number, line, tokenizer);
     auto first = std::ssize(tokens);
     tokens.insert(tokens.end(), encoded.begin(), encoded.end());
     const std::int64_t last = std::ssize(tokens) - 1;  // a label alone
@@ -174,7 +176,7 @@ class TextReader final : public Reader {
       if (by_lines_)
         lines = encode_lines(path, text, *tokenizer, length_, source.tokens);
       else
-        source.tokens = encode_at(path, text, *tokenizer);
+        source.tokens = encode_file(path, 0, text, *tokenizer);
       count = std::ssize(source.tokens);
     }
     TextWindows::Cut cut{.first = 0, .last = count, .length = length_, .stride = stride_};
