@@ -4,7 +4,7 @@
 
 namespace trainer {
 
-/// The axis of a chart: the numbers from `low` to `high` on a line from `begin` to `end`.
+/// The axis of a chart: the values from `low` to `high` on a line from `begin` to `end`.
 class Axis {
  public:
   enum class Scale { linear, logarithmic };
@@ -14,7 +14,8 @@ class Axis {
 
   double place(double value) const;
 
-  /// Round numbers between low and high, about five; the value if there is only one.
+  /// Round values between low and high: linear about five, logarithmic powers of ten, and 2 and 5 times them
+  /// where there is room; the value if there is only one.
   std::vector<double> ticks() const;
 
  private:

@@ -77,6 +77,7 @@ std::vector<Token> encode_file(const std::string& path, int line, std::string_vi
   try {
     return tokenizer.encode(text);
   } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
     Diagnostic found = error.diagnostics().front();
     found.place = line > 0 ? fmt::format("{}:{}", path, line) : path;
     throw Error(ExitCode::data, {found});

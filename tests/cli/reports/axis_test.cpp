@@ -29,7 +29,7 @@ TEST_CASE("a logarithmic axis has powers of ten, and ticks between them where th
   check_ticks(2e-4, 6e-4, Axis::Scale::logarithmic, {2e-4, 5e-4});
 }
 
-TEST_CASE("an axis without a round power has round numbers", "[cli]") {
+TEST_CASE("an axis without a power of ten has other round ticks", "[cli]") {
   check_ticks(3e-4, 4.2e-4, Axis::Scale::logarithmic, {3e-4, 3.5e-4, 4e-4});
   check_ticks(55, 90, Axis::Scale::logarithmic, {60, 70, 80, 90});
 }
