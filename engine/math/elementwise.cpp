@@ -52,6 +52,11 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
   return kernels().elementwise->softmax_rest(columns, x, probabilities, largest);
 }
 
+void sigmoid_cross_entropy(std::int64_t count, float scale, const float* x, const float* target, float* loss,
+                           float* dx) {
+  kernels().elementwise->sigmoid_cross_entropy(count, scale, x, target, loss, dx);
+}
+
 void activate_with_derivative(Activation f, std::int64_t count, const float* x, float* y, float* derivative) {
   kernels().elementwise->activate_with_derivative(f, count, x, y, derivative);
 }

@@ -42,6 +42,11 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
 /// Of a row x and its softmax: the sum of e^(x - largest) without the largest itself, and the largest x.
 float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest);
 
+/// loss = -target log s(x) - (1 - target) log(1 - s(x)) with s the logistic function, dx = scale * its
+/// derivative. Small losses and gradients keep their digits.
+void sigmoid_cross_entropy(std::int64_t count, float scale, const float* x, const float* target, float* loss,
+                           float* dx);
+
 /// Bytes of pixels to values from 0 to 1: y = x / 255.
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y);
 

@@ -1,28 +1,32 @@
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <numeric>
 
-#include "engine/core/elementary.h"
+#include "engine/math/elementwise.h"
 #include "models/losses/output_loss.h"
 
 namespace trainer {
 namespace {
 
-/// -t log s(y) - (1 - t) log(1 - s(y)) with s the logistic function, summed over outputs.
+/// trainer::sigmoid_cross_entropy, summed over outputs.
 class SigmoidCrossEntropy final : public OutputLoss {
  public:
   explicit SigmoidCrossEntropy(const Config& config) : OutputLoss(config) {}
   Link link() const override { return Link::sigmoid; }
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
+    constexpr std::int64_t kBlock = 256;
+    std::array<float, kBlock> target, losses, unused;
     const std::int64_t outputs = y.row_size();
     double loss = 0;
     for (std::int64_t row = 0; row < y.rows(); ++row)
-      for (std::int64_t k = 0; k < outputs; ++k) {
-        const std::int64_t i = row * outputs + k;
-        const double logit = y[i], target = target_of(targets, row, k, outputs);
-        // exp(-|y|) cannot overflow; log1p keeps a NaN that the comparison passed over.
-        const double decay = elementary::exp(-std::fabs(logit));
-        loss += (logit > 0 ? logit : 0) - logit * target + elementary::log1p(decay);
-        if (!dy.empty()) dy[i] = scale * static_cast<float>((logit > 0 ? 1 : decay) / (1 + decay) - target);
+      for (std::int64_t first = 0; first < outputs; first += kBlock) {
+        const std::int64_t count = std::min(kBlock, outputs - first), at = row * outputs + first;
+        for (std::int64_t i = 0; i < count; ++i)
+          target[static_cast<std::size_t>(i)] = target_of(targets, row, first + i, outputs);
+        trainer::sigmoid_cross_entropy(count, scale, y.data() + at, target.data(), losses.data(),
+                                       dy.empty() ? unused.data() : dy.data() + at);
+        loss = std::accumulate(losses.begin(), losses.begin() + count, loss);
       }
     return loss;
   }

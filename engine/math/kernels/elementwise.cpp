@@ -193,6 +193,18 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
   return sum_of(rest) / largest_of(columns, probabilities) + (sum_of(peaks) - 1.0f);
 }
 
+void sigmoid_cross_entropy(std::int64_t count, float scale, const float* x, const float* target, float* loss,
+                           float* dx) {
+  for_each(count, [=](std::int64_t i) {
+    const float logit = x[i], expected = target[i];
+    const float e = exponential_below_zero(-__builtin_fabsf(logit));
+    const float rest = e / (1.0f + e);  // 1 - s(|x|)
+    const float near_one = (1.0f - expected) - rest, near_zero = rest - expected;
+    loss[i] = ((logit < 0.0f ? 0.0f : logit) - logit * expected) + twice_inverse_tanh(e / (2.0f + e));
+    dx[i] = scale * (logit < 0.0f ? near_zero : near_one);
+  });
+}
+
 void activate_with_derivative(Activation f, std::int64_t count, const float* x, float* y, float* derivative) {
   const auto follow = [=](auto curve_at) {
     for_each(count, [=](std::int64_t i) {
@@ -241,13 +253,21 @@ void load_bfloat16(std::int64_t count, const std::uint16_t* stored, float* x) {
 }  // namespace
 
 extern const ElementwiseKernels elementwise_kernels;
-const ElementwiseKernels elementwise_kernels = {activate,      activate_backward,
-                                                bias_activate, column_sums,
-                                                leaky_relu,    leaky_relu_backward,
-                                                add,           scale,
-                                                multiply,      softmax,
-                                                softmax_rest,  activate_with_derivative,
-                                                bytes_to_unit, store_bfloat16,
+const ElementwiseKernels elementwise_kernels = {activate,
+                                                activate_backward,
+                                                bias_activate,
+                                                column_sums,
+                                                leaky_relu,
+                                                leaky_relu_backward,
+                                                add,
+                                                scale,
+                                                multiply,
+                                                softmax,
+                                                softmax_rest,
+                                                sigmoid_cross_entropy,
+                                                activate_with_derivative,
+                                                bytes_to_unit,
+                                                store_bfloat16,
                                                 load_bfloat16};
 
 }  // namespace trainer::KERNEL_NAMESPACE

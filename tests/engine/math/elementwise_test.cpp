@@ -155,7 +155,12 @@ TEST_CASE("an element has the same bits at every place of an array, in place or 
       [](auto n, auto* x, auto* y, auto*) { add(n, x, y, x); },
       [](auto n, auto* x, auto* y, auto*) { accumulate(n, y, x); },
       [](auto n, auto* x, auto*, auto*) { scale(n, 0.3f, x, x); },
-      [](auto n, auto* x, auto* y, auto*) { multiply(n, x, y, x); }};
+      [](auto n, auto* x, auto* y, auto*) { multiply(n, x, y, x); },
+      [](auto n, auto* x, auto* y, auto*) {
+        Values loss(static_cast<std::size_t>(n));
+        sigmoid_cross_entropy(n, 0.3f, x, y, loss.data(), x);
+        add(n, loss.data(), x, x);
+      }};
   constexpr std::int64_t kCount = 203;
   const Values x = random_values(kCount, 1, 3), y = random_values(kCount, 2), z = random_values(kCount, 3);
   for (const InPlace function : functions) {
@@ -224,6 +229,28 @@ TEST_CASE("a NaN spoils its own row of a softmax and no other", "[elementwise]")
   x[where] = kNan;
   softmax(3, 5, x.data(), y.data());
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i / 5 == 1));
+}
+
+TEST_CASE("sigmoid_cross_entropy and its gradient keep their digits where they are small", "[elementwise]") {
+  std::vector<float> x, target;
+  for (float logit = -100; logit <= 100; logit += 0.37f)
+    for (const float t : {0.0f, 1.0f, 0.25f}) {
+      x.push_back(logit);
+      target.push_back(t);
+    }
+  std::vector<float> loss(x.size()), dx(x.size());
+  sigmoid_cross_entropy(std::ssize(x), 0.5f, x.data(), target.data(), loss.data(), dx.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    INFO(x[i] << " for " << target[i]);
+    const double logit = static_cast<double>(x[i]), t = static_cast<double>(target[i]);
+    const double below = 1 / (1 + std::exp(logit)), above = 1 / (1 + std::exp(-logit));
+    const double expected_loss = t * std::log1p(std::exp(-logit)) + (1 - t) * std::log1p(std::exp(logit));
+    const double expected_gradient = 0.5 * ((1 - t) * above - t * below);
+    // Below e^-87 both are 0.
+    CHECK(std::abs(static_cast<double>(loss[i]) - expected_loss) <= 1e-6 * expected_loss + 2e-38);
+    CHECK(std::abs(static_cast<double>(dx[i]) - expected_gradient) <=
+          5e-7 * ((1 - t) * above + t * below) + 2e-38);
+  }
 }
 
 TEST_CASE("bytes become values from 0 to 1", "[elementwise]") {

@@ -132,6 +132,15 @@ void add_elementwise(Hash& hash) {
   hash.add(y);
 }
 
+void add_losses(Hash& hash) {
+  constexpr std::int64_t kCount = 2149;
+  Values x = values(kCount, 1), target = values(kCount, 2), loss = x, dx = x;
+  for (float& value : x) value *= 9;
+  sigmoid_cross_entropy(kCount, 0.5f, x.data(), target.data(), loss.data(), dx.data());
+  hash.add(loss);
+  hash.add(dx);
+}
+
 void add_normalization(Hash& hash) {
   constexpr std::int64_t kRows = 133, kColumns = 43;
   const Values x = values(kRows * kColumns, 1), dy = values(kRows * kColumns, 2),
@@ -248,6 +257,7 @@ std::string portable_text() {
   family("products", add_products);
   family("convolutions", add_convolutions);
   family("elementwise", add_elementwise);
+  family("losses", add_losses);
   family("normalization", add_normalization);
   family("pooling", add_pooling);
   family("attention", add_attention);
@@ -264,6 +274,7 @@ const char* const kRecordedBits =
     "products 6e7bd85ec44f7490\n"
     "convolutions 246100a8356bb3dc\n"
     "elementwise 57b33f9007683ae5\n"
+    "losses 723b73496f54b428\n"
     "normalization b4e78538b55ed98e\n"
     "pooling a1bcb2925c8abdb3\n"
     "attention 2047d39259f5bb8f\n"
