@@ -373,15 +373,14 @@ void multiply_any(const Product& product) {
 
 /// Some rows and columns of a product along a tree, whose sums lie `width` floats apart in the L1 cache.
 struct TreeTile {
-  static constexpr std::int64_t kFloats = 8 * kVectors * kLanes;
-
   std::int64_t row, rows, column, columns, width;
 };
 
-/// multiply(first k, k, place) multiplies one group; `adds`: it knows Place::adds.
-template <bool adds, class Multiply>
+/// multiply(first k, k, sum, merges) adds the product of a group to the last `merges` sums; the result
+/// replaces the first of them, `sum`, behind which the others lie kTileFloats apart.
+template <class Multiply>
 void sum_along_tree(const TreeProduct& product, const TreeTile& tile, Multiply multiply) {
-  alignas(64) float sums[TreeProduct::kMaxDepth][TreeTile::kFloats];
+  alignas(64) float sums[TreeProduct::kMaxDepth * kTileFloats];
   // A far C arrives while the groups are multiplied; else its stores would hold up those of the sums.
   const std::int64_t far_roots = product.m * product.n > kFarFloats ? product.root_count : 0;
   const auto c_at = [&](std::int64_t r) { return (tile.row + r) * product.ldc + tile.column; };
@@ -392,18 +391,14 @@ void sum_along_tree(const TreeProduct& product, const TreeTile& tile, Multiply m
   std::int64_t depth = 0, k = 0;
   for (std::int64_t group = 0; group < product.groups; ++group) {
     const std::int64_t last = product.ends[group];
-    const bool added = adds && product.merges[group] > 0;
-    multiply(k, last - k, Place{sums[added ? depth - 1 : depth++], tile.width, 0.0f, false, added});
-    for (int merge = added ? 1 : 0; merge < product.merges[group]; ++merge) {
-      --depth;
-      for (std::int64_t i = 0; i < tile.rows * tile.width; i += kLanes)
-        store(load(sums[depth - 1] + i) + load(sums[depth] + i), sums[depth - 1] + i);
-    }
+    const int merges = product.merges[group];
+    depth += 1 - merges;
+    multiply(k, last - k, sums + (depth - 1) * kTileFloats, merges);
     k = last;
   }
   for (std::int64_t root = 0; root < depth; ++root)
     for (std::int64_t r = 0; r < tile.rows; ++r) {
-      const float* const from = sums[root] + r * tile.width;
+      const float* const from = sums + root * kTileFloats + r * tile.width;
       float* const to = product.roots[root] + c_at(r);
       std::int64_t c = 0;
       for (; c + kLanes <= tile.columns; c += kLanes) store(load(from + c), to + c);
@@ -411,26 +406,52 @@ void sum_along_tree(const TreeProduct& product, const TreeTile& tile, Multiply m
     }
 }
 
+using MultiplyTree = void (*)(const TreeProduct& product, const TreeTile& tile, const Operand& a,
+                              const Columns& b);
+
+/// Flat: calls for each group take longer than sums that stay in registers.
+template <int vectors, int rows>
+[[gnu::flatten]] void multiply_tree_tile(const TreeProduct& product, const TreeTile& tile, const Operand& a,
+                                         const Columns& b) {
+  constexpr std::int64_t kWidth = vectors * kLanes;
+  sum_along_tree(product, tile, [&](std::int64_t k, std::int64_t depth, float* sum, int merges) {
+    multiply_tile<vectors, rows>(depth, part(a, 0, k), {b.data + k * kWidth, kWidth, kWidth},
+                                 {sum, kWidth, 0.0f, false, merges});
+  });
+}
+
+template <int vectors, int rows = static_cast<int>(tile_rows(vectors))>
+MultiplyTree tree_tile_of(std::int64_t required) {
+  if constexpr (rows == 0)
+    return nullptr;
+  else
+    return required == rows ? multiply_tree_tile<vectors, rows> : tree_tile_of<vectors, rows - 1>(required);
+}
+
+void multiply_narrow_tree(const TreeProduct& product, const TreeTile& tile, const Operand& a,
+                          const Columns& b) {
+  sum_along_tree(product, tile, [&](std::int64_t k, std::int64_t depth, float* sum, int merges) {
+    float* last = sum + merges * kTileFloats;
+    multiply_narrow(tile.rows, depth, part(a, 0, k), b.data + k * b.step, tile.columns,
+                    {last, kNarrow, 0.0f, false});
+    for (; last != sum; last -= kTileFloats)
+      for (std::int64_t i = 0; i < tile.rows * kNarrow; i += kLanes)
+        store(load(last - kTileFloats + i) + load(last + i), last - kTileFloats + i);
+  });
+}
+
 /// All rows times one panel of columns.
 void multiply_tree_panel(const TreeProduct& product, const Rows& a, const Columns& b, const Panel& panel,
                          std::int64_t column) {
   const std::int64_t rows_at_once = panel.narrow ? kTallRows : tile_rows(panel.vectors);
   for (std::int64_t row = 0; row < product.m; row += rows_at_once) {
-    const std::int64_t left = product.m - row, rows = left < rows_at_once ? left : rows_at_once;
-    const Operand some = a.at(row);
-    const TreeTile tile{row, rows, column, panel.columns, panel.narrow ? kNarrow : panel.width()};
-    if (panel.narrow) {
-      sum_along_tree<false>(product, tile, [&](std::int64_t k, std::int64_t depth, const Place& place) {
-        multiply_narrow(rows, depth, part(some, 0, k), b.data + k * b.step, panel.columns, place);
-      });
-      continue;
-    }
-    const Tile multiply_group = panel.vectors == 3   ? tile_of<3>(rows)
-                                : panel.vectors == 2 ? tile_of<2>(rows)
-                                                     : tile_of<1>(rows);
-    sum_along_tree<true>(product, tile, [&](std::int64_t k, std::int64_t depth, const Place& place) {
-      multiply_group(depth, part(some, 0, k), {b.data + k * b.step, b.step, b.step}, place, nullptr);
-    });
+    const std::int64_t rows = least(product.m - row, rows_at_once);
+    const MultiplyTree multiply_tile = panel.narrow         ? multiply_narrow_tree
+                                       : panel.vectors == 3 ? tree_tile_of<3>(rows)
+                                       : panel.vectors == 2 ? tree_tile_of<2>(rows)
+                                                            : tree_tile_of<1>(rows);
+    multiply_tile(product, {row, rows, column, panel.columns, panel.narrow ? kNarrow : panel.width()},
+                  a.at(row), b);
   }
 }
 
@@ -441,7 +462,8 @@ void multiply_along_tree(const TreeProduct& product) {
   const Rows all =
       tiled({product.m, product.n, k, product.a, product.b, 0.0f, nullptr, product.ldc}, memory.a_tiles);
   for (std::int64_t column = 0; column < product.n;) {
-    const Panel panel = next_panel(product.n - column);
+    Panel panel = next_panel(product.n - column);
+    if (kLanes < 16) panel.narrow = false;  // its sums would take longer than products with zeros
     pack(part(product.b, column, 0), panel.columns, panel.width(), k, b_panels);
     // Tiles of one vector may have more rows than A is packed for.
     multiply_tree_panel(product, panel.vectors == 1 ? Rows{product.a} : all,

@@ -16,13 +16,15 @@ namespace {
 constexpr int kVectors = 3;                            // of columns in a tile
 constexpr int kRows = KERNEL_REGISTERS == 32 ? 8 : 4;  // of a tile
 
+constexpr std::int64_t kTileFloats = 8 * kVectors * kLanes;  // of the largest tile
+
 /// Where a part of C begins.
 struct Place {
   float* c;
   std::int64_t ldc;
   float beta;
-  bool far;           ///< it comes from afar, so a tile that prepares fetches the one below
-  bool adds = false;  ///< the chains begin at 0, and C is added to what they end with
+  bool far;      ///< it comes from afar, so a tile that prepares fetches the one below
+  int adds = 0;  ///< sums to add to what the chains end with: C, and others behind it
 };
 
 inline Place below(const Place& place, std::int64_t rows) {
@@ -104,12 +106,12 @@ void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const
     }
   multiply_next(depth - first);
 
-  if (place.adds) {
+  for (int sum = place.adds - 1; sum >= 0; --sum)
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 3
-      for (int v = 0; v < vectors; ++v) sums[r][v] = load(place.c + r * place.ldc + v * kLanes) + sums[r][v];
-  }
+      for (int v = 0; v < vectors; ++v)
+        sums[r][v] = load(place.c + sum * kTileFloats + r * place.ldc + v * kLanes) + sums[r][v];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 3
