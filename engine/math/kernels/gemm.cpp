@@ -9,6 +9,8 @@ namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
 constexpr int kNarrow = 4;  // columns at most that go to narrow tiles
+// Shorter vectors multiply zeros faster than narrow tiles load rows of A, or keep the sums of a tree.
+constexpr bool kNarrowRows = kLanes == 16, kNarrowTrees = kLanes == 16;
 
 // A panel of B stays in the L1 and L2 caches while all rows of A pass.
 constexpr std::int64_t kDepth = kLanes == 16 && !kPairsOfValues ? 512 : 256;
@@ -185,12 +187,15 @@ struct Panel {
   std::int64_t width() const { return vectors * kLanes; }
 };
 
-inline Panel next_panel(std::int64_t left) {
-  const std::int64_t vectors = left / kLanes, over = left % kLanes;
+/// `narrow`: a few last columns go to narrow tiles, else to one more vector.
+inline Panel next_panel(std::int64_t left, bool narrow) {
+  const std::int64_t over = left % kLanes;
+  const bool begins_vector = over > (narrow ? kNarrow : 0);
+  const std::int64_t vectors = left / kLanes, all = vectors + (begins_vector ? 1 : 0);
   // Twice two rather than three and one, whose few sums would wait for each other.
-  if (vectors == kVectors + 1 && over == 0) return {2 * kLanes, 2, false};
+  if (all == kVectors + 1 && (over == 0 || !narrow)) return {2 * kLanes, 2, false};
   if (vectors >= kVectors) return {kVectors * kLanes, kVectors, false};
-  if (over > kNarrow) return {left, vectors + 1, false};
+  if (begins_vector) return {left, all, false};
   if (vectors > 0) return {vectors * kLanes, vectors, false};
   return {over, 1, true};
 }
@@ -254,7 +259,7 @@ class Walk {
 
   std::int64_t depth() const { return least(product_.k - k, usual_depth_); }
   std::int64_t rows() const { return least(product_.m - row, usual_rows_); }
-  Panel panel() const { return next_panel(product_.n - column); }
+  Panel panel() const { return next_panel(product_.n - column, kNarrowRows || product_.a.k_step != 1); }
   bool begins_part_of_a() const { return column == 0 && (k == 0 || !near_a_); }
   /// What stays in the L2 cache while all columns pass: all of A if it is small, else these rows and k.
   Rows part_of_a(float* tiles) const {
@@ -462,8 +467,7 @@ void multiply_along_tree(const TreeProduct& product) {
   const Rows all =
       tiled({product.m, product.n, k, product.a, product.b, 0.0f, nullptr, product.ldc}, memory.a_tiles);
   for (std::int64_t column = 0; column < product.n;) {
-    Panel panel = next_panel(product.n - column);
-    if (kLanes < 16) panel.narrow = false;  // its sums would take longer than products with zeros
+    const Panel panel = next_panel(product.n - column, kNarrowTrees);
     pack(part(product.b, column, 0), panel.columns, panel.width(), k, b_panels);
     // Tiles of one vector may have more rows than A is packed for.
     multiply_tree_panel(product, panel.vectors == 1 ? Rows{product.a} : all,

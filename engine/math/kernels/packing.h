@@ -29,13 +29,28 @@ inline Vector load_first(const float* from, std::int64_t count) {
   return load(all);
 }
 
+/// The first `count` lanes, none if it is negative.
 inline void store_first(const Vector& vector, std::int64_t count, float* to) {
   float all[kLanes];
   store(vector, all);
+  if constexpr (kLanes == 16) {
+    // The compiler makes a masked store of it.
 #pragma GCC ivdep
 #pragma GCC unroll 1
-  for (int i = 0; i < kLanes; ++i)
-    if (i < static_cast<int>(count)) to[i] = all[i];
+    for (int i = 0; i < kLanes; ++i)
+      if (i < static_cast<int>(count)) to[i] = all[i];
+  } else if (count >= kLanes) {
+    store(vector, to);
+  } else if (count > 0) {
+    const float* from = all;
+#pragma GCC unroll 3
+    for (int run = kLanes / 2; run > 0; run /= 2)
+      if (count & run) {
+        __builtin_memcpy(to, from, static_cast<std::size_t>(run) * sizeof(float));
+        from += run;
+        to += run;
+      }
+  }
 }
 
 /// Within each four lanes, runs of a and b by turns, from their lower or upper halves.
