@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -156,10 +157,26 @@ void read_csv_list(std::string_view text, const ImageListForm& form, ImageListFi
 
 using Json = nlohmann::json;
 
-/// A label as text; empty if it is neither a text, an integer nor a boolean.
-std::string label_text(const Json& json) {
+/// A label as text; empty if it is missing.
+std::string label_text(const Json& json, const ListWriter& writer) {
   if (json.is_string()) return json.get<std::string>();
-  return json.is_number_integer() || json.is_boolean() ? json.dump() : "";
+  if (json.is_null()) return "";
+  if (json.is_number_float()) {
+    const double number = json.get<double>();
+    const std::string integer = number == std::trunc(number) ? fmt::format(" or {:.0f}", number) : "";
+    writer.fail(fmt::format("the label {} is neither a text nor a whole number", json.dump()),
+                fmt::format("write \"{}\"{}", json.dump(), integer));
+  }
+  if (json.is_structured())
+    writer.fail(std::string("a label of the type ") + json.type_name(),
+                R"(a label is a text, such as "cat", a whole number, true or false)");
+  return json.dump();
+}
+
+/// 0 or 1 of a class's key as text; another value as its type.
+std::string flag_text(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  return json.is_primitive() ? json.dump() : json.type_name();
 }
 
 void read_json_list(std::string_view text, const ImageListForm& form, ImageListFile& list,
@@ -184,7 +201,7 @@ void read_json_list(std::string_view text, const ImageListForm& form, ImageListF
     writer.begin(line, file.get_ref<const std::string&>());
     if (form.labels.size() > 1) {
       for (std::size_t k = 0; k < form.labels.size(); ++k) {
-        const std::string flag = label_text(member(form.labels[k]));
+        const std::string flag = flag_text(member(form.labels[k]));
         add_flag(flag_of(flag), form.labels[k], flag, static_cast<std::int32_t>(k), writer);
       }
     } else {
@@ -193,9 +210,9 @@ void read_json_list(std::string_view text, const ImageListForm& form, ImageListF
       if (list.has_several_labels != labels.is_array())
         fail("lists of labels beside single labels", "a list in each line, or in none");
       if (labels.is_array())
-        for (const Json& label : labels) writer.label(label_text(label));
+        for (const Json& label : labels) writer.label(label_text(label, writer));
       else
-        writer.label(label_text(labels));
+        writer.label(label_text(labels, writer));
     }
     writer.end();
   }

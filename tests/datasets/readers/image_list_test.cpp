@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/datasets/files.h"
@@ -104,8 +106,9 @@ TEST_CASE("a damaged list is an error with its line", "[image_list]") {
   CHECK_THAT(problem_of("t.jsonl", R"({"label": 1, "file": )" + deep + "}"),
              Contains("it is of the type array"));
   CHECK_THAT(problem_of("t.jsonl", R"({"file": "a.png", "label": )" + deep + "}"),
-             Contains("t.jsonl:1") && Contains("a label is missing"));
-  CHECK_THAT(problem_of("t.jsonl", "{\"file\": \"a.png\", \"label\": 1.5}"), Contains("a label is missing"));
+             Contains("t.jsonl:1") && Contains("a label of the type array"));
+  CHECK_THAT(problem_of("t.jsonl", "{\"file\": \"a.png\", \"label\": 1.5}"),
+             Contains("the label 1.5 is neither"));
   CHECK_THAT(
       problem_of("t.jsonl", "{\"file\": \"a.png\", \"label\": 1}\n{\"file\": \"a.png\", \"label\": [1]}"),
       Contains("t.jsonl:2") && Contains("lists of labels beside single labels"));
@@ -118,6 +121,35 @@ TEST_CASE("a damaged list is an error with its line", "[image_list]") {
   CHECK_THAT(data_error([&] { opened(settings(directory, "train: t.csv, test: v.csv")); }),
              Contains("v.csv:3") && Contains("a class that training lacks") && Contains("`11`"));
   CHECK_THAT(data_error([&] { opened(settings(directory, "train: none.csv")); }), Contains("none.csv[.gz]"));
+}
+
+TEST_CASE("a label of JSON that is neither a text, an integer nor a boolean is named with what is right",
+          "[image_list]") {
+  using Catch::Contains;
+  const auto [label, what, help] = GENERATE(table<std::string, std::string, std::string>({
+      {"1.0", "the label 1.0 is neither a text nor a whole number", R"(write "1.0" or 1)"},
+      {"1.5", "the label 1.5 is neither a text nor a whole number", R"(write "1.5")"},
+      {R"({"name": "cat"})", "a label of the type object",
+       R"(a label is a text, such as "cat", a whole number)"},
+      {"[[1]]", "a label of the type array", R"(a label is a text, such as "cat", a whole number)"},
+      {"null", "a label is missing", "give each image a label"},
+  }));
+  const std::string line = R"({"file": "a.png", "label": )" + label + "}";
+  CHECK_THAT(problem_of("t.jsonl", line), Contains("t.jsonl:1") && Contains(what) && Contains(help));
+}
+
+TEST_CASE("a class's key of JSON may have a fraction of 0, as a column may", "[image_list]") {
+  const TemporaryDirectory directory;
+  directory.write("a.png", gray(1));
+  directory.write("t.jsonl", bytes_of(R"({"file": "a.png", "a": 1.0, "b": 0.0})"));
+  const Data data = opened(settings(directory, "train: t.jsonl, label: [a, b]"));
+  CHECK(targets_of(*data.train, 0) == std::vector<float>{1, 0});
+  for (const char* const flag : {"2.5", "[1]", "null"})
+    CHECK_THAT(
+        problem_of("t.jsonl", fmt::format(R"({{"file": "a.png", "a": {}, "b": 0}})", flag),
+                   ", label: [a, b]"),
+        Catch::Contains("the label `a` requires 0 or 1") &&
+            Catch::Contains(std::string(flag) == "[1]" ? "got `array`" : fmt::format("got `{}`", flag)));
 }
 
 TEST_CASE("damaged images of a list are left out where the config asks for it", "[image_list]") {
