@@ -57,10 +57,23 @@ std::string input_text(const Session& session) {
   return fmt::format("{} ({})", shape, what);
 }
 
+/// True if all outputs of a sample are one answer, whatever axes the last layer has.
+bool is_one_answer(const Session& session) {
+  const Dataset& samples = *session.data().train;
+  if (samples.positions() > 0) return false;
+  if (samples.classes() > 0) return true;
+  const Shape& output = session.network().output();
+  const std::int64_t channels = channel_count(output);
+  const auto targets = std::ssize(session.data().target_statistics.mean);
+  return targets > 0 && output.size() != channels && targets != channels;
+}
+
 std::string output_text(const Session& session) {
   const bool is_probability = session.loss().link() != Link::identity;
   const Shape& output = session.network().output();
-  return fmt::format("{} {}{}", channels_first_text(output), is_probability ? "probabilit" : "output",
+  const std::string count =
+      is_one_answer(session) ? std::to_string(output.size()) : channels_first_text(output);
+  return fmt::format("{} {}{}", count, is_probability ? "probabilit" : "output",
                      is_probability ? (output.size() == 1 ? "y" : "ies")
                                     : (output.size() == 1 ? " of the last layer" : "s of the last layer"));
 }
@@ -91,11 +104,10 @@ Graph graph_of(const TrainedRun& trained) {
   const Dataset& samples = *session.data().train;
   const ChannelStatistics& targets = session.data().target_statistics;
   const Shape& output = session.network().output();
-  GraphEnds ends{.has_padding = samples.has_lengths(), .link = session.loss().link()};
+  GraphEnds ends{.has_padding = samples.has_lengths(),
+                 .link = session.loss().link(),
+                 .is_one_answer = is_one_answer(session)};
   const std::int64_t channels = channel_count(output);
-  ends.is_one_answer =
-      samples.positions() == 0 && output.size() != channels &&
-      (samples.classes() > 0 || (!targets.mean.empty() && std::ssize(targets.mean) != channels));
   if (!targets.mean.empty())
     for (std::int64_t i = 0; i < (ends.is_one_answer ? output.size() : channels); ++i) {
       const std::size_t channel = static_cast<std::size_t>(i) % targets.mean.size();

@@ -36,6 +36,19 @@ TEST_CASE("export writes a file of each format, and the same bytes each time", "
   CHECK(unfinished_files(run.path("r")) == 0);
 }
 
+TEST_CASE("the export of a classifier counts its probabilities, whatever axes its last layer has",
+          "[export]") {
+  const SmallRun run;
+  const std::string layers =
+      GENERATE("[dense: 10]", "[{dense: 10}, {reshape: [10, 1]}]", "[{conv: {filters: 10, kernel: 28}}]");
+  REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r", "-s", "model.layers=" + layers}).code == 0);
+  const ProgramResult exported = run.trainer({"export", "r", "c"});
+  INFO(exported.out << exported.err);
+  REQUIRE(exported.code == 0);
+  CHECK_THAT(exported.out, Catch::Contains(" 10 probabilities\n"));
+  CHECK_THAT(read_text(run.path("r/model.c")), Catch::Contains("output: 10 probabilities\n"));
+}
+
 TEST_CASE("a checkpoint is exported without its run and without the data", "[export]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r", "-s", "data.normalize=per_channel"}).code == 0);
