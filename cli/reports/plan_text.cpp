@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "cli/terminal/list_items.h"
 #include "cli/terminal/text.h"
 
 namespace trainer {
@@ -66,15 +67,8 @@ std::vector<std::string> row_of(std::span<const Collective> all) {
 
 /// The shards of a layer's weights, of which each takes a line: "128x3x[0, 64), [0, 64)x128".
 std::vector<std::string> shards_of(const LayerCost& layer) {
-  std::vector<std::string> shards(1);
-  bool is_range = false;
-  for (const char c : layer.shard) {
-    if (c == '[' || c == ')') is_range = c == '[';
-    if (c == ' ' && !is_range && shards.back().ends_with(','))
-      shards.emplace_back();
-    else
-      shards.back() += c;
-  }
+  std::vector<std::string> shards = list_items(layer.shard).value_or(std::vector{layer.shard});
+  for (std::size_t i = 0; i + 1 < shards.size(); ++i) shards[i] += ',';
   return shards;
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/terminal/list_items.h"
 #include "engine/config/source.h"
 #include "engine/config/synonyms.h"
 #include "engine/core/error.h"
@@ -27,33 +28,6 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// What stands between the commas of a list or of a call, those inside of brackets and quotes excepted.
-/// Nothing if brackets or quotes stay open.
-std::optional<std::vector<std::string>> items_of(std::string_view text) {
-  std::vector<std::string> items;
-  int depth = 0;
-  char quote = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char letter = text[i];
-    if (quote != 0) {
-      if (letter == quote) quote = 0;
-    } else if (letter == '\'' || letter == '"') {
-      quote = letter;
-    } else if (letter == '[' || letter == '{' || letter == '(') {
-      ++depth;
-    } else if (letter == ']' || letter == '}' || letter == ')') {
-      if (--depth < 0) return std::nullopt;
-    } else if (letter == ',' && depth == 0) {
-      items.emplace_back(trimmed(text.substr(begin, i - begin)));
-      begin = i + 1;
-    }
-  }
-  if (depth != 0 || quote != 0) return std::nullopt;
-  items.emplace_back(trimmed(text.substr(begin)));
-  return items;
-}
-
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
   const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -72,7 +46,7 @@ std::optional<Space> Space::parse(const std::string& setting) {
   const std::string key = setting.substr(0, equals);
   const std::string_view value = trimmed(std::string_view(setting).substr(equals + 1));
   if (value.starts_with('[')) {
-    auto items = value.ends_with(']') ? items_of(value.substr(1, value.size() - 2)) : std::nullopt;
+    auto items = value.ends_with(']') ? list_items(value.substr(1, value.size() - 2)) : std::nullopt;
     if (!items || std::ranges::count(*items, "") > 0)
       fail(setting, in_quotes(value) + " is not a list of values", "[a, b, c]");
     return Space(key, std::move(*items));
@@ -80,7 +54,7 @@ std::optional<Space> Space::parse(const std::string& setting) {
   for (const std::string_view kind : {"log", "uniform", "int"}) {
     if (!value.starts_with(kind) || !value.substr(kind.size()).starts_with('(')) continue;
     const auto bounds = value.ends_with(')')
-                            ? items_of(value.substr(kind.size() + 1, value.size() - kind.size() - 2))
+                            ? list_items(value.substr(kind.size() + 1, value.size() - kind.size() - 2))
                             : std::nullopt;
     if (!bounds) fail(setting, in_quotes(value) + " is not closed", fmt::format("{}(low,high)", kind));
     return range(setting, key, kind, *bounds);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/terminal/list_items.h"
 #include "engine/config/source.h"
 #include "engine/core/error.h"
 #include "engine/core/units.h"
@@ -18,15 +19,9 @@ namespace {
   throw Error(ExitCode::usage, what + ", got " + in_quotes(text), help);
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words{""};
-  for (const char letter : text) {
-    if (letter == ',')
-      words.emplace_back();
-    else
-      words.back() += letter;
-  }
-  return words;
+/// A text with open brackets or quotes is one item, which no reader takes.
+std::vector<std::string> items_of(const std::string& text) {
+  return list_items(text).value_or(std::vector<std::string>{text});
 }
 
 constexpr Unit kBandwidths[] = {
@@ -104,7 +99,7 @@ std::int64_t duration_of(const std::string& text) {
 }
 
 LinkCost link_of(const std::string& text) {
-  const std::vector<std::string> words = split(text);
+  const std::vector<std::string> words = items_of(text);
   const auto bandwidth = quantity(words.front(), kBandwidths);
   const auto latency = words.size() > 1 ? quantity(words[1], kTimes) : std::nullopt;
   const auto overhead = words.size() > 2 ? quantity(words[2], kTimes) : LinkCost{}.overhead;
@@ -147,7 +142,7 @@ std::vector<int> rank_counts_of(const std::string& text, bool single) {
   const std::string help = single ? "-n 4" : "-n 1,2,4,8 or -n 1,2,4,...,1024";
   std::vector<int> counts;
   bool gap = false;
-  for (const std::string& word : split(text)) {
+  for (const std::string& word : items_of(text)) {
     if (word == "..." && !gap && counts.size() > 1) {
       gap = true;
       continue;
