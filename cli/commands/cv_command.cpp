@@ -95,13 +95,14 @@ int cv_command(const Job& job) {
     const auto succeeded = static_cast<std::size_t>(failed - trials.begin());
     const std::vector<Spread> spreads = spreads_of(trials, facts);
     const std::string result = result_text(table, trials, spreads, facts);
+    // First what took hours; a file may fail.
+    job.print(result + fmt::format("\nmean and standard deviation of {}\n",
+                                   counted(static_cast<std::int64_t>(succeeded), "run")));
     write_file(folder.path() / "trials.csv", trials_csv(plan, trials, facts));
     write_file(folder.path() / "summary.csv", spread_csv(spreads, succeeded));
     write_file(folder.path() / "report.html",
                search_report_html(folder, trials, facts, {"Mean and deviation", result}));
-    job.print(result + fmt::format("\nmean and standard deviation of {}\nsaved {}   view: report.html\n",
-                                   counted(static_cast<std::int64_t>(succeeded), "run"),
-                                   shell_line({folder.path().string()})));
+    job.print(fmt::format("saved {}   view: report.html\n", shell_line({folder.path().string()})));
   }
   if (!is_complete) {
     job.warn(stopped_text(folder, arguments, trials.size()));

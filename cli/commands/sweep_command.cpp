@@ -125,12 +125,9 @@ std::string result_text(const SearchFolder& folder, const TrialTable& table,
   if (outcome.has_failed()) return text;
   const std::string score =
       facts.metrics.empty() ? loss_text(outcome.score()) : metric_text(facts.metrics[0], outcome.score(), 2);
-  return text +
-         fmt::format("\nbest  trial {}, epoch {}: {} {}\n      {}\n      config: {}\n", best.number,
-                     outcome.best_epoch, facts.name(), score, command,
-                     shell_line({folder.config_of(best).string()})) +
-         fmt::format("saved {}   view: report.html   use: {}\n", shell_line({folder.path().string()}),
-                     shell_line({"trainer", "eval", folder.run_of(best).string()}));
+  return text + fmt::format("\nbest  trial {}, epoch {}: {} {}\n      {}\n      config: {}\n", best.number,
+                            outcome.best_epoch, facts.name(), score, command,
+                            shell_line({folder.config_of(best).string()}));
 }
 
 }  // namespace
@@ -152,10 +149,14 @@ int sweep_command(const Job& job) {
     const bool has_best = !trials.front().outcome.has_failed();
     const std::string command =
         has_best ? command_of(plan, trials.front().trial, trial_flags(arguments)) : "";
+    // First what took hours; a file may fail.
+    job.print(result_text(folder, table, trials, facts, command));
     write_file(folder.path() / "trials.csv", trials_csv(plan, trials, facts));
     write_file(folder.path() / "report.html",
                search_report_html(folder, trials, facts, {"The best trial again", command}));
-    job.print(result_text(folder, table, trials, facts, command));
+    if (has_best)
+      job.print(fmt::format("saved {}   view: report.html   use: {}\n", shell_line({folder.path().string()}),
+                            shell_line({"trainer", "eval", folder.run_of(trials.front().trial).string()})));
     if (is_complete && !has_best) fail_with_all(folder, trials.front());
   }
   if (is_complete) return 0;

@@ -127,6 +127,25 @@ TEST_CASE("a plan of a search without its spaces is damaged, and a report made i
   CHECK(damaged.err.find("error: here/plan.json is damaged") == 0);
 }
 
+TEST_CASE("a search prints its table where a file of its directory cannot be written", "[search]") {
+  const SmallRun run;
+  const auto [words, last] = GENERATE(table<std::vector<std::string>, std::string>(
+      {{{"sweep", "a.yaml", "-s", "train.batch=[4,8]"}, "best  trial "},
+       {{"cv", "a.yaml", "-k", "2"}, "deviation"}}));
+  const std::string file = GENERATE("trials.csv", "report.html");
+  INFO(words.front() << ' ' << file);
+  REQUIRE(run.trainer(with(words, {"-q", "-o", "s"})).code == 0);
+  std::filesystem::remove(run.path("s") / file);
+  std::filesystem::create_directory(run.path("s") / file);
+  const ProgramResult result = run.trainer({words.front(), "s", "-q"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 1);
+  CHECK(occurrences(result.out, "\n") > 3);
+  CHECK(result.out.find(last) != std::string::npos);
+  CHECK(result.out.find("saved ") == std::string::npos);
+  CHECK(result.err.find("cannot write s/" + file) != std::string::npos);
+}
+
 TEST_CASE("a mistake in a space, a config or a flag is found before there is a directory", "[search]") {
   const SmallRun run;
   const auto error = [&](const std::vector<std::string>& flags, int code = 2) {
