@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 #include <system_error>
+#include <vector>
 
 namespace trainer {
 namespace {
@@ -46,17 +47,24 @@ ByteReader::ByteReader(const std::string& path) : path_(path) {
   if (!gzip && path.ends_with(".gz"))
     fail("data file is no gzip file", "its name ends in .gz, but it does not begin with the bytes 1f 8b");
   if (gzip) read_trailer();
-  if (std::fseek(file_.get(), 0, SEEK_SET) != 0) fail("data file cannot be read", std::strerror(errno));
+  rewind();
   if (!gzip) return;
 
   auto inflater = std::make_unique<z_stream>();
   constexpr int kGzipOnly = 16 + MAX_WBITS;
   if (inflateInit2(inflater.get(), kGzipOnly) != Z_OK) throw std::bad_alloc();
   inflater_ = std::move(inflater);
+  const bool counts = may_have_members();
+  rewind();
+  if (counts) count_members();
 }
 
 ByteReader::~ByteReader() {
   if (inflater_) inflateEnd(inflater_.get());
+}
+
+void ByteReader::rewind() {
+  if (std::fseek(file_.get(), 0, SEEK_SET) != 0) fail("data file cannot be read", std::strerror(errno));
 }
 
 void ByteReader::read_trailer() {
@@ -73,6 +81,51 @@ void ByteReader::read_trailer() {
                      stored_size_));
 }
 
+std::int64_t ByteReader::unpacked_limit() const {
+  constexpr std::int64_t kAlways = std::int64_t{1} << 26;
+  return std::max(kAlways, kUnpackedPerByte * stored_size_);
+}
+
+bool ByteReader::may_have_members() {
+  // Identification, method and flags, of which the upper three bits are 0.
+  constexpr std::array<std::uint8_t, 3> kStart{0x1f, 0x8b, 8};
+  constexpr std::uint8_t kNoFlags = 0xe0;
+  std::ptrdiff_t kept = 0, at = 1;  // not the first member
+  while (true) {
+    const std::size_t more =
+        std::fread(packed_.data() + kept, 1, packed_.size() - static_cast<std::size_t>(kept), file_.get());
+    const auto end = packed_.begin() + kept + static_cast<std::ptrdiff_t>(more);
+    for (auto found = packed_.begin() + std::min(at, end - packed_.begin());; ++found) {
+      found = std::search(found, end, kStart.begin(), kStart.end());
+      if (end - found <= std::ssize(kStart)) break;
+      if ((found[kStart.size()] & kNoFlags) == 0) return true;
+    }
+    if (more == 0) return false;
+    kept = std::min<std::ptrdiff_t>(kStart.size(), end - packed_.begin());
+    std::copy(end - kept, end, packed_.begin());
+    at = 0;
+  }
+}
+
+void ByteReader::count_members() {
+  size_ = 0;
+  uLong sum = crc32(0, nullptr, 0);
+  std::vector<std::uint8_t> part(packed_.size());
+  while (const std::size_t got = inflate_into(part)) {
+    sum = crc32(sum, part.data(), static_cast<uInt>(got));
+    size_ += static_cast<std::int64_t>(got);
+    if (size_ > unpacked_limit())
+      fail("gzip file of several members unpacks to more than the limit",
+           fmt::format("the limit is {} bytes; `zcat FILE | gzip` makes one member of them",
+                       unpacked_limit()));
+  }
+  checksum_ = static_cast<std::uint32_t>(sum);
+  rewind();
+  inflateReset(inflater_.get());
+  inflater_->avail_in = 0;
+  ended_ = false;
+}
+
 void ByteReader::read(std::span<std::uint8_t> bytes) {
   const std::size_t got =
       is_packed() ? inflate_into(bytes) : std::fread(bytes.data(), 1, bytes.size(), file_.get());
@@ -85,9 +138,7 @@ void ByteReader::finish() {
   std::uint8_t extra;
   const bool more = is_packed() ? inflate_into({&extra, 1}) > 0 : std::fread(&extra, 1, 1, file_.get()) > 0;
   if (std::ferror(file_.get())) fail("data file cannot be read", std::strerror(errno));
-  if (more)
-    fail("data file is too long", std::string("more bytes follow its expected end") +
-                                      (is_packed() ? ", or it is several gzip files in one" : ""));
+  if (more) fail("data file is too long", "more bytes follow its expected end");
   if (is_packed() && (inflater_->avail_in > 0 || std::fgetc(file_.get()) != EOF))
     fail("gzip file is too long", "more bytes follow the packed data");
 }
@@ -104,8 +155,11 @@ void ByteReader::read_at(std::int64_t offset, std::span<std::uint8_t> bytes) con
 }
 
 void ByteReader::read_packed() {
+  const std::size_t kept = inflater_->avail_in;
+  std::copy_n(inflater_->next_in, kept, packed_.data());
+  const std::size_t more = std::fread(packed_.data() + kept, 1, packed_.size() - kept, file_.get());
   inflater_->next_in = packed_.data();
-  inflater_->avail_in = static_cast<uInt>(std::fread(packed_.data(), 1, packed_.size(), file_.get()));
+  inflater_->avail_in = static_cast<uInt>(kept + more);
 }
 
 std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
@@ -126,9 +180,11 @@ std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
     // Z_BUF_ERROR requests more input: the loop reads it.
     if (result != Z_OK && !ended_ && result != Z_BUF_ERROR)
       fail("gzip file is corrupt", inflater_->msg ? inflater_->msg : "the packed data is not valid");
-    if (ended_ && inflater_->avail_in == 0) read_packed();
-    if (ended_ && is_gzip(std::span(inflater_->next_in, inflater_->avail_in)))
-      fail("gzip file is too long", "it is several gzip files in one; `zcat FILE | gzip` joins them");
+    if (!ended_) continue;
+    if (inflater_->avail_in < 2) read_packed();
+    if (!is_gzip(std::span(inflater_->next_in, inflater_->avail_in))) continue;
+    inflateReset(inflater_.get());  // the next member
+    ended_ = false;
   }
   return got;
 }

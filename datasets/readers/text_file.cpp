@@ -7,14 +7,13 @@
 namespace trainer {
 
 void check_unpacked_size(const ByteReader& file) {
-  constexpr std::int64_t kAlways = std::int64_t{1} << 26, kMaxPerByte = 64;
-  const std::int64_t limit = std::max(kAlways, kMaxPerByte * file.stored_size());
+  const std::int64_t limit = file.unpacked_limit();
   if (file.is_packed() && file.size() > limit)
     file.fail("gzip file unpacks to more than the limit for texts",
               fmt::format(
                   "{} bytes from {}; the limit is {}: {} times the file, at least 64 MiB. A file that gunzip "
                   "has unpacked has no limit",
-                  file.size(), file.stored_size(), limit, kMaxPerByte));
+                  file.size(), file.stored_size(), limit, ByteReader::kUnpackedPerByte));
 }
 
 std::string content_of(ByteReader& file) {

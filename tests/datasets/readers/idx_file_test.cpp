@@ -60,6 +60,15 @@ TEST_CASE("no change of a header makes a file read as more or less than it holds
     }
 }
 
+TEST_CASE("two whole IDX files in one gzip file are too long, not a truncated or a whole one", "[readers]") {
+  const TemporaryDirectory directory;
+  const Bytes one = gzipped(idx_bytes({3, 2, 2}, Bytes(12)));
+  Bytes two = one;
+  two.insert(two.end(), one.begin(), one.end());
+  CHECK_THAT(data_error([&] { IdxFile(directory.write("two.gz", two), Content::images); }),
+             Catch::Contains("IDX file is too long") && Catch::Contains("= 12 bytes; the file has 40"));
+}
+
 TEST_CASE("a gzip bomb stops at what the header claims", "[readers]") {
   const TemporaryDirectory directory;
   Bytes bytes = idx_bytes({10, 10, 10}, Bytes(1000));
