@@ -47,9 +47,8 @@ std::optional<Resumed> find_resumed(const Arguments& arguments, std::string& not
                 fmt::format("{} resumes with the configuration that it has, without {}", path.string(),
                             in_quotes(arguments.files[1])),
                 "-s KEY=VALUE changes what may change in a run");
-  for (const auto& [flag, given] : {std::pair{"--init", !arguments.initial_weights.empty()},
-                                    {"--out", !arguments.out.empty()},
-                                    {"--name", !arguments.name.empty()}})
+  for (const auto& [flag, given] :
+       {std::pair{"--out", !arguments.out.empty()}, {"--name", !arguments.name.empty()}})
     if (given)
       throw Error(
           ExitCode::usage,
@@ -66,6 +65,12 @@ std::optional<Resumed> find_resumed(const Arguments& arguments, std::string& not
   named_checkpoint(resumed->directory.checkpoints() / "best");
   if (resumed->place.empty()) resumed->place = newest_checkpoint(resumed->directory.checkpoints());
   if (is_restart()) prefer_snapshot(*resumed, note);
+  if (!resumed->place.empty() && !arguments.initial_weights.empty())
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--init is for a run that starts, and {} has a checkpoint to resume from",
+                    found.run.string()),
+        fmt::format("trainer {} starts a new one", shell_line({(found.run / "config.yaml").string()})));
   if (!resumed->place.empty() && !resumed->is_snapshot) resumed->checkpoint = read_checkpoint(resumed->place);
   return resumed;
 }

@@ -45,12 +45,10 @@ void CommandFlags::add_train() {
       ->type_name("DIR");
   train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
       ->type_name("NAME");
-  CLI::Option* weights =
-      train->add_option("--init", arguments_.initial_weights, "Start from the weights of a safetensors file")
-          ->type_name("FILE");
+  train->add_option("--init", arguments_.initial_weights, "Start from the weights of a safetensors file")
+      ->type_name("FILE");
   train->add_flag("--resume", arguments_.resume, "Resume the run of a run directory")
-      ->disable_flag_override()
-      ->excludes(weights);
+      ->disable_flag_override();
   train->add_option("--walltime", texts_.walltime, "Save and stop early enough to end within this time")
       ->type_name("HH:MM:SS");
   train

@@ -161,6 +161,28 @@ TEST_CASE("a run that resumes changes no key that makes another run of it, and n
   CHECK(run.trainer({"--resume", "set"}).code == 2);
 }
 
+TEST_CASE("a run without a checkpoint starts from the weights of --init", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-q", "-o", "first", "-s", "train.seed=5"}).code == 0);
+  const std::string weights = "first/checkpoints/last/model.safetensors";
+  REQUIRE(run.trainer({"a.yaml", "-q", "-o", "given", "--init", weights}).code == 0);
+  REQUIRE(run.trainer({"a.yaml", "-q", "-o", "b"}).code == 0);
+  fs::remove_all(run.path("b/checkpoints"));
+  const int ranks = GENERATE(1, 2);
+  std::vector<std::string> words{"b", "--init", weights};
+  if (ranks > 1) words.insert(words.end(), {"--resume", "--datapar"});
+  const ProgramResult resumed = run.trainer(words, ranks);
+  INFO(resumed.out << resumed.err);
+  REQUIRE(resumed.code == 0);
+  CHECK(resumed.err.find("note: b has no checkpoint: it starts at step 0\n") != std::string::npos);
+  if (ranks == 1) CHECK(read_text(run.path("b") / kWeights) == read_text(run.path("given") / kWeights));
+  CHECK(read_text(run.path("b") / kWeights) != read_text(run.path("first") / kWeights));
+  const ProgramResult again = run.trainer({"b", "--init", weights, "-s", "train.epochs=2"});
+  CHECK(again.code == 2);
+  CHECK(again.err.find("error: --init is for a run that starts, and b has a checkpoint to resume from\n") ==
+        0);
+}
+
 TEST_CASE("an exact run keeps the engine of its checkpoint; any other run may change it, with a note",
           "[resume]") {
   const SmallRun run;
