@@ -1,12 +1,16 @@
 #include "cli/reports/tensorboard.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "cli/reports/run_log.h"
 #include "engine/system/files.h"
+#include "models/checkpoints/checkpoint_paths.h"
 
 namespace trainer {
 namespace {
@@ -67,6 +71,17 @@ std::vector<std::pair<std::string, double>> scalars(const RunLog& log, const Run
   return values;
 }
 
+/// `folder`, which exists then. Error(failure) if it is a link, which may lead out of the run.
+const fs::path& own_folder(const fs::path& folder) {
+  refuse_link(folder);
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error || !fs::is_directory(folder, error))
+    throw Error(ExitCode::failure, fmt::format("cannot write {}: {}", folder.string(),
+                                               error ? error.message() : "it is no directory"));
+  return folder;
+}
+
 }  // namespace
 
 std::string tfrecord(std::string_view content) {
@@ -93,8 +108,10 @@ fs::path write_tensorboard(const fs::path& run) {
             tfrecord(scalar_event(row.step, row.time, tag, static_cast<float>(value)));
   fs::path folder = run / "tensorboard";
   const auto write = [&](const std::string& split, const std::string& events) {
-    fs::create_directories(folder / split);
-    write_file(folder / split / "events.out.tfevents.0.trainer", events);
+    const fs::path inside = own_folder(own_folder(folder) / split),
+                   file = inside / "events.out.tfevents.0.trainer";
+    refuse_link(file);
+    write_file(file, events);
   };
   write("train", training);
   if (!log.evaluation_split.empty()) write(log.evaluation_split, evaluation);

@@ -16,7 +16,8 @@ std::string scalar_event(std::int64_t step, double time, std::string_view tag, f
 
 /// Writes RUN/tensorboard/SPLIT/events.out.tfevents.0.trainer for training and evaluation: loss, metrics and,
 /// for training, lr, examples_per_second, comm_share, wait_share and data_share. A value that is not finite
-/// is left out. Event times are seconds since the start of the run. Returns RUN/tensorboard.
+/// is left out. Links are not followed. Event times are seconds since the start of the run. Returns
+/// RUN/tensorboard.
 std::filesystem::path write_tensorboard(const std::filesystem::path& run);
 
 }  // namespace trainer

@@ -54,4 +54,29 @@ TEST_CASE("each split has a file of its own, without values that are not finite"
         kFileStart + hex(tfrecord(scalar_event(2, 2, "loss", 0.25F))));
 }
 
+TEST_CASE("event files are not written behind a link", "[tensorboard]") {
+  const TemporaryFolder run, elsewhere;
+  write_text(run.path() / "metrics.jsonl",
+             R"({"step":1,"epoch":1,"split":"train","loss":0.5,"lr":0.1,"time":1})"
+             "\n");
+  const std::string link =
+      GENERATE("tensorboard", "tensorboard/train", "tensorboard/train/events.out.tfevents.0.trainer");
+  fs::create_directories((run.path() / link).parent_path());
+  fs::create_symlink(link.ends_with("trainer") ? elsewhere.path() / "file" : elsewhere.path(),
+                     run.path() / link);
+  CHECK_THROWS_WITH(write_tensorboard(run.path()),
+                    Catch::Contains(link + " is a link, which is not followed"));
+  CHECK(fs::is_empty(elsewhere.path()));
+}
+
+TEST_CASE("a file in the place of the folder of event files is named", "[tensorboard]") {
+  const TemporaryFolder run;
+  write_text(run.path() / "metrics.jsonl",
+             R"({"step":1,"epoch":1,"split":"train","loss":0.5,"lr":0.1,"time":1})"
+             "\n");
+  write_text(run.path() / "tensorboard", "");
+  CHECK_THROWS_WITH(write_tensorboard(run.path()),
+                    Catch::Contains("cannot write " + (run.path() / "tensorboard").string()));
+}
+
 }  // namespace trainer
