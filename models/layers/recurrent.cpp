@@ -458,9 +458,11 @@ std::vector<Setting> settings_of(std::vector<Setting> more = {}) {
           .at_least(1)
           .at_most(1e6)
           .optional(),
-      boolean("keep_state",
-              "carry the state of a row from batch to batch while its samples are consecutive "
-              "(data.streams); gradients stay within a batch")
+      boolean(
+          "keep_state",
+          "carry the state of a row from batch to batch while its samples are consecutive; gradients stay "
+          "within a batch; requires data.streams; not with bidirectional, accumulate, crosscheck, local "
+          "or async")
           .fallback("false")};
   settings.insert(settings.end(), more.begin(), more.end());
   return settings;

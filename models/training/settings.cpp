@@ -442,9 +442,11 @@ std::vector<Setting> run_settings() {
                .or_word("never")
                .fallback("{steps: 50}")
                .changeable(),
-           integer("crosscheck",
-                   "exact mode: steps between checks in which each rank recomputes a share of another rank's "
-                   "batch and compares all bits")
+           integer(
+               "crosscheck",
+               "exact mode: every so many steps each data rank recomputes a virtual worker of another one, "
+               "or its own if it is alone, and all bits of its gradients, loss, metrics and statistics "
+               "over the batch are compared; not with keep_state")
                .at_least(1)
                .optional()
                .changeable(),

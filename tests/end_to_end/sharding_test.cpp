@@ -66,6 +66,15 @@ TEST_CASE("what --shard excludes ends with code 4 before any process starts", "[
       run.trainer({"a.yaml", "--datapar", "--shard", "gradients", "-s", "train.compression=one_bit"}, 2);
   CHECK(compressed.code == 4);
   CHECK(compressed.err.find("error: --shard gradients and train.compression exclude each other") == 0);
+  for (const char* const command : {"time"}) {
+    const ProgramResult checked = run.trainer({command, "a.yaml", "--datapar", "--shard", "parameters", "-s",
+                                               "train.exact=true", "-s", "train.crosscheck=2"},
+                                              2);
+    INFO(checked.out << checked.err);
+    CHECK(checked.code == 4);
+    CHECK(checked.err.find("error: --shard parameters and train.crosscheck exclude each other") == 0);
+    CHECK(run.trainer({command, "a.yaml", "--mesh", "1x2", "--shard", "gradients"}, 2).code == 4);
+  }
   const ProgramResult unknown = run.trainer({"a.yaml", "--shard", "weights"});
   CHECK(unknown.code == 2);
   CHECK(unknown.err.find("gradients") != std::string::npos);
