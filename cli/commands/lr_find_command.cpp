@@ -17,6 +17,7 @@
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/files.h"
 #include "models/runs/training_run.h"
+#include "models/training/sharding_check.h"
 
 namespace trainer {
 namespace {
@@ -113,12 +114,17 @@ void lr_find_command(const Job& job) {
   });
   ConfigSource source = config_source(arguments.files, test_overrides(arguments, key));
   const OpenRun run = open_fitted_run(source, work.mesh, work.pool);
+  run_collectively(job.world, [&] {
+    check_sharding(run.config.root().at("train"), run.session->settings(), arguments.sharding,
+                   work.mesh.model().size());
+  });
   preflight_check(job.world, run_facts(run));
   Session& session = *run.session;
   Collector collector(arguments.range.steps);
-  TrainingRun training(run.config.root(), session,
-                       {.reducer = {.oversubscribed = work.affinity.placement.oversubscribed},
-                        .asked_to_stop = [&] { return collector.has_diverged(); }});
+  TrainingRun training(
+      run.config.root(), session,
+      {.reducer = {.oversubscribed = work.affinity.placement.oversubscribed, .sharding = arguments.sharding},
+       .asked_to_stop = [&] { return collector.has_diverged(); }});
   load_samples(session);
   job.print(fmt::format("lr-find       {}: {}, batch {}, lr {:g} to {:g}\ndata          {}\n", file,
                         counted(arguments.range.steps, "step"), session.settings().batch,

@@ -27,6 +27,7 @@ void CommandFlags::add_search(CLI::App& command) {
       ->type_name("NAME");
   add_placement(command);
   add_mesh_choice(command);
+  add_shard(command);
   add_engine(command);
   command.add_flag("-q,--quiet", arguments_.quiet, "Print only the result")->disable_flag_override();
 }
@@ -96,6 +97,7 @@ void CommandFlags::add_lr_find() {
       ->type_name("FILE");
   add_ranks(*find);
   add_placement(*find);
+  add_shard(*find);
   add_engine(*find);
   add_settings(*find);
 }

@@ -39,6 +39,11 @@ TEST_CASE("a sweep gives the same table alone, two at a time and on two ranks a 
   CHECK(occurrences(table, "\n") == 5);
   CHECK(read_text(run.path("two/trials.csv")) == table);
   CHECK(read_text(run.path("ranks/trials.csv")) == table);
+  const ProgramResult sharded =
+      run.trainer(with(kSweep, {"-o", "sharded", "-n", "2", "--datapar", "--shard", "parameters"}));
+  INFO(sharded.err);
+  REQUIRE(sharded.code == 0);
+  CHECK(read_text(run.path("sharded/trials.csv")) == table);
   CHECK(std::filesystem::exists(run.path("one/report.html")));
   CHECK(run.trainer({"eval", "one/trials/001"}).code == 0);
 }
@@ -231,6 +236,14 @@ TEST_CASE("a range test prints the same and draws the same curve on every placem
   const ProgramResult two = run.trainer(with(find, {"--svg", "one.svg", "--datapar"}), 2);
   CHECK(two.out == one.out);
   REQUIRE(run.trainer(with(find, {"--svg", "two.svg", "--threads", "3"})).code == 0);
+  for (const char* const shard : {"gradients", "parameters"}) {
+    INFO(shard);
+    const ProgramResult sharded =
+        run.trainer(with(find, {"--svg", "sharded.svg", "--datapar", "--shard", shard}), 2);
+    INFO(sharded.err);
+    REQUIRE(sharded.code == 0);
+    CHECK(read_text(run.path("sharded.svg")) == read_text(run.path("one.svg")));
+  }
   CHECK(read_text(run.path("two.svg")) == read_text(run.path("one.svg")));
   CHECK_FALSE(std::filesystem::exists(run.path("runs")));
   const ProgramResult nan = run.trainer({"lr-find", "a.yaml", "--to", "1e35"});

@@ -66,7 +66,7 @@ TEST_CASE("what --shard excludes ends with code 4 before any process starts", "[
       run.trainer({"a.yaml", "--datapar", "--shard", "gradients", "-s", "train.compression=one_bit"}, 2);
   CHECK(compressed.code == 4);
   CHECK(compressed.err.find("error: --shard gradients and train.compression exclude each other") == 0);
-  for (const char* const command : {"time"}) {
+  for (const char* const command : {"time", "lr-find"}) {
     const ProgramResult checked = run.trainer({command, "a.yaml", "--datapar", "--shard", "parameters", "-s",
                                                "train.exact=true", "-s", "train.crosscheck=2"},
                                               2);
