@@ -32,9 +32,12 @@ struct RunReport {
   std::uint32_t crc32 = 0;
 };
 
+std::string text_of_failure(const std::string& path, int error) {
+  return fmt::format("cannot write {}: {}", path, std::generic_category().message(error));
+}
+
 [[noreturn]] void fail(const std::string& path, int error) {
-  throw Error(ExitCode::failure,
-              fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
+  throw Error(ExitCode::failure, text_of_failure(path, error));
 }
 
 /// The message of the error that `work` throws; empty if there is none.
@@ -166,7 +169,7 @@ bool CheckpointWriter::is_writer() const {
 void CheckpointWriter::begin(const CheckpointState& state, bool best, const std::function<void()>& prepare) {
   Communicator& world = sources_.mesh.world();
   if (open_) end_parts();
-  std::string directory;
+  std::string directory, failure;
   const auto make = [&] {
     prepare();
     wait_for_commit();
@@ -179,7 +182,15 @@ void CheckpointWriter::begin(const CheckpointState& state, bool best, const std:
       if (file.number() < 0) fail(path, errno);
     }
   };
-  with_disk(world, kWriting, world.rank() == 0, make);
+  with_disk(world, kWriting, world.rank() == 0, [&] {
+    try {
+      make();
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::failure) throw;
+      failure = error.diagnostics().front().what;
+    }
+  });
+  throw_first_of(failure);
   broadcast_text(world, directory);
   directory_ = directory;
   state_ = state;
@@ -212,10 +223,23 @@ void CheckpointWriter::open_files(const std::string& directory) {
     world.sum(std::span(&refusals, 1));
     if (refusals > 0) first_parameter_ = cuts(sources_.plan.parameters(), 1);
     sees_directory_ = true;
-  } else if (error != 0) {
-    fail(directory, error);
+  } else {
+    throw_first_of(error == 0 ? "" : text_of_failure(directory, error));
   }
   if (!is_writer()) files_.clear();
+}
+
+/// The first failure of any rank to begin, on all ranks. Collective.
+void CheckpointWriter::throw_first_of(const std::string& mine) {
+  Communicator& world = sources_.mesh.world();
+  std::string first;
+  for (const std::vector<std::byte>& bytes : world.gather(std::as_bytes(std::span(mine)), 0))
+    if (first.empty()) first.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  broadcast_text(world, first);
+  if (first.empty()) return;
+  if (world.rank() == 0) folder_.abandon();
+  open_ = false;
+  throw UnwritableCheckpoint(first);
 }
 
 /// Adds the whole tensors of a run's copy.

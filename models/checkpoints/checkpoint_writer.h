@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/core/error.h"
 #include "engine/parallel/parameter_windows.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
@@ -19,6 +20,12 @@
 #include "models/training/optimizer_shard.h"
 
 namespace trainer {
+
+/// A checkpoint cannot begin. Thrown on all ranks alike, which may go ahead without it.
+class UnwritableCheckpoint final : public Error {
+ public:
+  explicit UnwritableCheckpoint(const std::string& what) : Error(ExitCode::failure, what) {}
+};
 
 /// Writes checkpoints in the background: copies all values between two steps, and a thread of each data rank
 /// writes its copy. Each rank writes whole tensors, a contiguous range of both files; if some ranks cannot
@@ -42,7 +49,8 @@ class CheckpointWriter {
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   /// Begins a checkpoint, after the one before is written. `state`, `best` and `prepare`, which runs first
-  /// and may wait for a disk, matter on world rank 0 only. Collective.
+  /// and may wait for a disk, matter on world rank 0 only. UnwritableCheckpoint if it cannot begin; another
+  /// one may begin later. Collective.
   void begin(const CheckpointState& state, bool best, const std::function<void()>& prepare);
   /// True while this rank writes.
   bool is_writing() const { return writing_; }
@@ -94,6 +102,7 @@ class CheckpointWriter {
   bool gives_shard() const;
   bool is_writer() const;
   void open_files(const std::string& directory);
+  void throw_first_of(const std::string& mine);
   static void count(Run& run);
   void copy_values();
   Run layer_states(StateUse use, int file, std::uint64_t offset) const;

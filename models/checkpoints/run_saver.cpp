@@ -1,5 +1,7 @@
 #include "models/checkpoints/run_saver.h"
 
+#include <optional>
+
 #include "engine/math/engine.h"
 #include "models/checkpoints/progress_state.h"
 
@@ -29,7 +31,15 @@ void RunSaver::begin(Progress& run, bool pending, bool best, const std::function
   state.schedule = parts_.schedule->state();
   state.early_stopping = parts_.early_stopping.state();
   state.outliers = parts_.outliers.state();
-  parts_.ema.with_ema(run.step, all_, [&] { writer_.begin(state, best, prepare); });
+  std::optional<UnwritableCheckpoint> failure;
+  parts_.ema.with_ema(run.step, all_, [&] {
+    try {
+      writer_.begin(state, best, prepare);
+    } catch (const UnwritableCheckpoint& error) {
+      failure = error;
+    }
+  });
+  if (failure) throw *failure;
 }
 
 }  // namespace trainer

@@ -19,7 +19,7 @@ class RunSaver {
            HostedStates* hosted);
 
   /// Begins a checkpoint. `pending`: what follows the step is still to be done. `prepare`: see
-  /// CheckpointWriter::begin(). Error(diverged) if a value is not finite. Collective.
+  /// CheckpointWriter::begin(). Error(diverged) if a value is not finite; UnwritableCheckpoint. Collective.
   void begin(Progress& run, bool pending, bool best, const std::function<void()>& prepare);
   CheckpointWriter& writer() { return writer_; }
   const CheckpointWriter& writer() const { return writer_; }

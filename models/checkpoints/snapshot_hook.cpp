@@ -45,7 +45,11 @@ std::string SnapshotHook::take(Progress& run) {
   // A run that resumes from the snapshot does not write that checkpoint again.
   checkpoints_.finish_best();
   if (std::string lack = copies_.lack_of_room(saver_.writer().bytes()); !lack.empty()) return lack;
-  saver_.begin(run, true, false, [] {});
+  try {
+    saver_.begin(run, true, false, [] {});
+  } catch (const UnwritableCheckpoint& error) {
+    return error.diagnostics().front().what;
+  }
   std::string mine;
   try {
     saver_.writer().finish();

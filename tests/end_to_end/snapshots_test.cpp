@@ -31,6 +31,29 @@ TEST_CASE("a snapshot without room is a warning with its key and bytes, and the 
   CHECK(occurrences(result.err, "train.snapshot") == 1);
 }
 
+TEST_CASE("a snapshot that cannot begin is one warning, and the run ends well", "[snapshots]") {
+  const SmallRun run;
+  const std::string ema = GENERATE("", " -s train.ema=0.9");
+  // A file takes the place of the folder of snapshots.
+  const ProgramResult result = run.shell(
+      "$TRAINER -n 2 --datapar a.yaml -q --restarts 1 -s train.epochs=2000 -s train.evaluate=never "
+      "-s train.checkpoint=never -s train.stall_timeout=20 -s train.snapshot={steps:\\ 2000}" +
+          ema +
+          " & run=$!; memory=; until [ -e \"$memory/snapshots/last\" ]; do sleep 0.02; rank=$(ranks 0); "
+          "[ -z \"$rank\" ] || memory=$(tr '\\0' '\\n' < /proc/$rank/environ | sed -n "
+          "s/^TRAINER_SHARED_MEMORY=//p); done; "
+          "for rank in $(ranks '[01]'); do kill -STOP $rank; done; sleep 0.3; "
+          "rm -rf $memory/snapshots; touch $memory/snapshots; "
+          "for rank in $(ranks '[01]'); do kill -CONT $rank; done; wait $run",
+      100);
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("saved ") != std::string::npos);
+  CHECK(result.err.find("warning: train.snapshot: a snapshot of ") == 0);
+  CHECK(result.err.find("/snapshots") != std::string::npos);
+  CHECK(occurrences(result.err, "train.snapshot") == 1);
+}
+
 TEST_CASE("a damaged snapshot is a warning, and the restart begins where it can", "[snapshots]") {
   const SmallRun run;
   // One snapshot, long before the end, and no checkpoint.
