@@ -102,14 +102,16 @@ def mode(name):
 
 
 def exact():
-    columns = [[row for row in mode(name) if row['setting'] == setting] for name in ('exact', 'portable', 'crosscheck') for setting in ('1 thread', '2 ranks')]
-    networks = [f"{row['workload']} {row['network']}" for row in columns[0]]
-    ratios = [[row['ratio'] for row in rows] for rows in columns]
-    return (sources(sum(columns, [])) + '\n' + table(
-        ['workload', 'exact / normal', '2 ranks', 'portable / exact', '2 ranks', 'crosscheck / exact', '2 ranks'],
-        [list(row) for row in zip(networks, *ratios)]),
+    columns = [(name, setting) for name in ('exact', 'portable', 'crosscheck') for setting in ('1 thread', '2 ranks')]
+    rows = [row for row in read('modes') if row['mode'] != 'bf16']
+    ratios = {(row['workload'], row['processor'], row['mode'], row['setting']): row['ratio'] for row in rows}
+    networks = list(dict.fromkeys((row['workload'], row['network'], row['processor']) for row in rows))
+    lines = [(f'{name} {network}', processor, [ratios.get((name, processor, *column), '-') for column in columns]) for name, network, processor in networks]
+    return (sources(rows) + '\n' + table(
+        ['workload', 'processor', 'exact / normal', '2 ranks', 'portable / exact', '2 ranks', 'crosscheck / exact', '2 ranks'],
+        [[network, processor, *values] for network, processor, values in lines]),
         chart('Time of a step in exact mode / normal', '',
-              [(network, [float(one), float(two)]) for network, one, two in zip(networks, *ratios[:2])], ['one rank', 'two ranks'], 1))
+              [(f'{network}, {processor}', [float(value) for value in values[:2]]) for network, processor, values in lines], ['one rank', 'two ranks'], 1))
 
 
 def bfloat16():
