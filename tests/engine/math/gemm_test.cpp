@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +14,17 @@
 using namespace trainer;
 
 namespace {
+
+#ifdef __x86_64__
+[[gnu::target("fma")]]
+#endif
+void add_fused(float factor, const Values& x, float* sums) {
+  for (std::size_t i = 0; i < x.size(); ++i) sums[i] = __builtin_fmaf(factor, x[i], sums[i]);
+}
+
+void add_rounded(float factor, const Values& x, float* sums) {
+  for (std::size_t i = 0; i < x.size(); ++i) sums[i] = factor * x[i] + sums[i];
+}
 
 struct Matrices {
   Transpose ta, tb;
@@ -54,18 +66,20 @@ struct Matrices {
     reference::gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, result.data(), ldc);
     return result;
   }
-  /// One chain of multiply-adds for each element, fused but for x86's baseline.
+  /// One chain of multiply-adds for each element, fused but for x86's baseline. Those of a row go ahead
+  /// together, since each multiply-add waits for the one before it.
   Values chains(float beta) const {
-    Values result = c;
+    Values result = c, row_of_b(static_cast<std::size_t>(n));
     const bool fused = instruction_set() != std::string_view("baseline");
     for (std::int64_t row = 0; row < m; ++row)
-      for (std::int64_t column = 0; column < n; ++column) {
-        float& element = result[static_cast<std::size_t>(row * ldc + column)];
+      for (float& element : std::span(result).subspan(static_cast<std::size_t>(row * ldc), row_of_b.size()))
         element = beta == 0.0f ? 0.0f : beta * element;
-        for (std::int64_t i = 0; i < k; ++i)
-          element = fused ? std::fma(a_at(row, i), b_at(i, column), element)
-                          : a_at(row, i) * b_at(i, column) + element;
-      }
+    for (std::int64_t i = 0; i < k; ++i) {
+      for (std::int64_t column = 0; column < n; ++column)
+        row_of_b[static_cast<std::size_t>(column)] = b_at(i, column);
+      for (std::int64_t row = 0; row < m; ++row)
+        (fused ? add_fused : add_rounded)(a_at(row, i), row_of_b, result.data() + row * ldc);
+    }
     return result;
   }
   /// C += A B for a part of each.
