@@ -451,12 +451,12 @@ void multiply_tree_panel(const TreeProduct& product, const Rows& a, const Column
   const std::int64_t rows_at_once = panel.narrow ? kTallRows : tile_rows(panel.vectors);
   for (std::int64_t row = 0; row < product.m; row += rows_at_once) {
     const std::int64_t rows = least(product.m - row, rows_at_once);
-    const MultiplyTree multiply_tile = panel.narrow         ? multiply_narrow_tree
-                                       : panel.vectors == 3 ? tree_tile_of<3>(rows)
-                                       : panel.vectors == 2 ? tree_tile_of<2>(rows)
-                                                            : tree_tile_of<1>(rows);
-    multiply_tile(product, {row, rows, column, panel.columns, panel.narrow ? kNarrow : panel.width()},
-                  a.at(row), b);
+    const MultiplyTree multiply = panel.narrow         ? multiply_narrow_tree
+                                  : panel.vectors == 3 ? tree_tile_of<3>(rows)
+                                  : panel.vectors == 2 ? tree_tile_of<2>(rows)
+                                                       : tree_tile_of<1>(rows);
+    multiply(product, {row, rows, column, panel.columns, panel.narrow ? kNarrow : panel.width()}, a.at(row),
+             b);
   }
 }
 
