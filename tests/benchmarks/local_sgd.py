@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -59,7 +60,9 @@ WORKLOADS = {
     'gpt-small, batch 128': Workload('gpt-small', '2,000 steps', 'valid', lambda line: f"{line['loss']:.3f}", 128, 4, 100, {
         'synchronous': None,
         'local, 11 steps, average, one_bit': 'steps: 11, outer: average',
-        'local, 25 steps, average, one_bit': 'steps: 25, outer: average'}, {
+        'local, 25 steps, average, one_bit': 'steps: 25, outer: average',
+        'local, 64 steps, average, bf16': 'steps: 64, outer: average'}, {
+        'local, 64 steps, average, bf16': ['train.compression=bf16'],
         'local, 11 steps, average, one_bit': ['train.compression={one_bit: {min_size: 0}}'],
         'local, 25 steps, average, one_bit': ['train.compression={one_bit: {min_size: 0}}']}),
 }
@@ -118,7 +121,12 @@ class Bench:
             return (busy - idle) / steps, self.speed(f'{folder}/run', self.options.hosts)
 
     def steps(self, name):
-        return self.workload.steps if self.workload.methods[name] else self.workload.steps // 10
+        """Whole rounds."""
+        method = self.workload.methods[name]
+        if method is None:
+            return self.workload.steps // 10
+        round_steps = int(re.search(r'steps: (\d+)', method)[1])
+        return -(-self.workload.steps // round_steps) * round_steps
 
     @staticmethod
     def timed(steps):
