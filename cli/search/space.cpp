@@ -22,12 +22,6 @@ constexpr double kLargestWhole = (1LL << 53) - 1;  // a double holds each whole 
               {Diagnostic{.what = std::move(what), .place = "-s " + setting, .help = std::move(help)}});
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
   const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,15 +1,12 @@
 #include "cli/terminal/list_items.h"
 
 namespace trainer {
-namespace {
 
-std::string item_of(std::string_view text) {
+std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
-  return std::string(text);
+  return text;
 }
-
-}  // namespace
 
 std::optional<std::vector<std::string>> list_items(std::string_view text) {
   std::vector<std::string> items;
@@ -27,12 +24,12 @@ std::optional<std::vector<std::string>> list_items(std::string_view text) {
     } else if (letter == ']' || letter == '}' || letter == ')') {
       if (--depth < 0) return std::nullopt;
     } else if (letter == ',' && depth == 0) {
-      items.push_back(item_of(text.substr(begin, i - begin)));
+      items.emplace_back(trimmed(text.substr(begin, i - begin)));
       begin = i + 1;
     }
   }
   if (depth != 0 || quote != 0) return std::nullopt;
-  items.push_back(item_of(text.substr(begin)));
+  items.emplace_back(trimmed(text.substr(begin)));
   return items;
 }
 

@@ -5,6 +5,15 @@
 #include "tests/end_to_end/small_run.h"
 
 namespace trainer {
+namespace {
+
+/// Waits for the first snapshot; `memory` is then the folder of the job's shared memory.
+const std::string kAwaitSnapshot =
+    "memory=; until [ -e \"$memory/snapshots/last\" ]; do sleep 0.02; rank=$(ranks 0); "
+    "[ -z \"$rank\" ] || memory=$(tr '\\0' '\\n' < /proc/$rank/environ | sed -n "
+    "s/^TRAINER_SHARED_MEMORY=//p); done; ";
+
+}  // namespace
 
 TEST_CASE("a run without --restarts notes that train.snapshot keeps nothing", "[snapshots]") {
   const SmallRun run;
@@ -38,10 +47,7 @@ TEST_CASE("a snapshot that cannot begin is one warning, and the run ends well", 
   const ProgramResult result = run.shell(
       "$TRAINER -n 2 --datapar a.yaml -q --restarts 1 -s train.epochs=2000 -s train.evaluate=never "
       "-s train.checkpoint=never -s train.stall_timeout=20 -s train.snapshot={steps:\\ 2000}" +
-          ema +
-          " & run=$!; memory=; until [ -e \"$memory/snapshots/last\" ]; do sleep 0.02; rank=$(ranks 0); "
-          "[ -z \"$rank\" ] || memory=$(tr '\\0' '\\n' < /proc/$rank/environ | sed -n "
-          "s/^TRAINER_SHARED_MEMORY=//p); done; "
+          ema + " & run=$!; " + kAwaitSnapshot +
           "for rank in $(ranks '[01]'); do kill -STOP $rank; done; sleep 0.3; "
           "rm -rf $memory/snapshots; touch $memory/snapshots; "
           "for rank in $(ranks '[01]'); do kill -CONT $rank; done; wait $run",
@@ -59,13 +65,11 @@ TEST_CASE("a damaged snapshot is a warning, and the restart begins where it can"
   // One snapshot, long before the end, and no checkpoint.
   const ProgramResult result = run.shell(
       "$TRAINER -n 2 --datapar a.yaml --restarts 1 -s train.epochs=2000 -s train.evaluate=never "
-      "-s train.checkpoint=never -s train.snapshot={steps:\\ 1000} -s train.stall_timeout=20 & run=$!; "
-      "memory=; until [ -e \"$memory/snapshots/last\" ]; do sleep 0.02; rank=$(ranks 0); "
-      "[ -z \"$rank\" ] || memory=$(tr '\\0' '\\n' < /proc/$rank/environ | sed -n "
-      "s/^TRAINER_SHARED_MEMORY=//p); done; "
-      "rank=$(ranks 1); kill -STOP $rank; sleep 0.3; "
-      "for file in $memory/snapshots/step-*/model.safetensors; do echo damage >> $file; done; "
-      "kill -KILL $rank; wait $run",
+      "-s train.checkpoint=never -s train.snapshot={steps:\\ 1000} -s train.stall_timeout=20 & run=$!; " +
+          kAwaitSnapshot +
+          "rank=$(ranks 1); kill -STOP $rank; sleep 0.3; "
+          "for file in $memory/snapshots/step-*/model.safetensors; do echo damage >> $file; done; "
+          "kill -KILL $rank; wait $run",
       100);
   INFO(result.out << result.err);
   CHECK(result.code == 0);
