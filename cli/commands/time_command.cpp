@@ -25,7 +25,7 @@ namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// The time of this rank's first worker in a layer.
+/// The time of one worker of this rank in a layer.
 struct LayerTime {
   Nanoseconds forward{}, backward{};
   double operations = 0;  ///< floating-point ones of both
@@ -40,8 +40,8 @@ struct LayerTime {
 /// Adds up the times of the steps after the warm-up.
 class Stopwatch final : public Observer {
  public:
-  /// `trace` may be null.
-  Stopwatch(Network& network, std::int64_t steps, StepTrace* trace) : steps_(steps) {
+  /// Of this worker; `trace` may be null.
+  Stopwatch(Network& network, int worker, std::int64_t steps, StepTrace* trace) : steps_(steps) {
     std::vector<Sequence::Entry>& entries = network.layers().entries();
     layers_.resize(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -49,7 +49,7 @@ class Stopwatch final : public Observer {
       const double part = share_of_operations(entries[i], network.plan());
       entries[i].layer =
           std::make_unique<TimedLayer>(std::move(entries[i].layer), [=, this](const TimedLayer::Work& work) {
-            if (work.worker == 0) layers_[i].add(work, part);
+            if (work.worker == worker) layers_[i].add(work, part);
             if (trace) trace->add(i, work);
           });
     }
@@ -119,7 +119,7 @@ std::string Stopwatch::text(const Network& network) const {
   rows.push_back({"step", "", "", cell(times_.training), "", "", rate_text(operations, times_.training), ""});
   return table(rows, 2) +
          in_lines(
-             fmt::format("\nms of a step, the mean of {}, on the first thread of rank 0; {} examples/s\n",
+             fmt::format("\nms of a step, the mean of {}, on the last thread of rank 0; {} examples/s\n",
                          counted(steps_, "step"),
                          grouped(static_cast<std::int64_t>(static_cast<double>(samples_) * 1e9 /
                                                            static_cast<double>(times_.training.count())))));
@@ -184,7 +184,8 @@ void time_command(const Job& job) {
   }
   std::optional<StepTrace> trace;
   if (!arguments.trace.empty()) trace.emplace(training.parts(), arguments.steps, 2 * arguments.steps);
-  Stopwatch stopwatch(session.network(), arguments.steps, trace ? &*trace : nullptr);
+  Stopwatch stopwatch(session.network(), session.pool().size() - 1, arguments.steps,
+                      trace ? &*trace : nullptr);
   training.run({&stopwatch}, "", trace ? &*trace : nullptr);
   job.print(head + stopwatch.text(session.network()));
   if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });

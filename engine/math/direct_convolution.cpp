@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/range.h"
 #include "engine/math/elementwise.h"
 #include "engine/math/instruction_set.h"
 #include "engine/math/kernels/kernels.h"
+#include "engine/math/shared_product.h"
+#include "engine/system/shared_work.h"
 
 namespace trainer {
 namespace {
@@ -183,6 +186,7 @@ class DirectConvolution final : public Convolution {
 
   void forward(std::int64_t images, const float* x, const float* w, const float* bias, Activation activation,
                float* y, float* scratch) const override {
+    if (images == 0) return;
     float* const packed = aligned(scratch);
     float* const start = packed + taps() * gradient_pixel_;
     float* const copy = start + gradient_pixel_;
@@ -211,6 +215,7 @@ class DirectConvolution final : public Convolution {
 
   void backward_data(std::int64_t images, const float* dy, const float* w, float* dx,
                      float* scratch) const override {
+    if (images == 0) return;
     float* const packed = aligned(scratch);
     float* const copy = packed + data_weights();
     for (std::int64_t group = 0; group < g_.groups; ++group) {
@@ -361,7 +366,37 @@ class DirectConvolution final : public Convolution {
 
   void correlate(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
                  float* y) const {
-    (job.x_width > 0 ? kernels_.correlate_narrow : kernels_.correlate)(job, x, w, bias, relu, y);
+    const auto kernel = job.x_width > 0 ? kernels_.correlate_narrow : kernels_.correlate;
+    const std::int64_t row = job.columns * job.tap_rows * job.tap_columns * job.run * job.filters;
+    const int parts = parts_of_work(job.rows * row, job.rows);
+    if (parts < 2) return kernel(job, x, w, bias, relu, y);
+    share(parts, [&](int part) {
+      const Range rows = part_of(job.rows, part, parts);
+      Correlation own = job;
+      own.first_row += rows.first * job.row_step;
+      own.rows = rows.count();
+      kernel(own, x, w, bias, relu, y + rows.first * job.y_row);
+    });
+  }
+
+  /// dw += the products of a window. Filters are shared by whole vectors; where the kernel sums short runs
+  /// of several rows together, its sums depend on the number of filters.
+  void add_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
+                    float* dw) const {
+    constexpr std::int64_t kShortRun = 5;
+    const auto kernel = job.x_width > 0 ? kernels_.add_sliding_products : kernels_.add_products;
+    const std::int64_t vectors = (job.filters + kernels_.lanes - 1) / kernels_.lanes;
+    const std::int64_t work =
+        block.images * job.rows * job.columns * job.tap_rows * job.tap_columns * job.run * job.filters;
+    const int parts = job.run > kShortRun ? parts_of_work(work, vectors) : 1;
+    if (parts < 2) return kernel(job, block, x, dy, dw, g_.filters);
+    share(parts, [&](int part) {
+      const Range own_vectors = part_of(vectors, part, parts);
+      const std::int64_t first = own_vectors.first * kernels_.lanes;
+      Correlation own = job;
+      own.filters = std::min(own_vectors.last * kernels_.lanes, job.filters) - first;
+      kernel(own, block, x, dy + first, dw + first, g_.filters);
+    });
   }
 
   /// Adds a block of images to one group of dw.
@@ -382,8 +417,7 @@ class DirectConvolution final : public Convolution {
         job.y_column = gradient_step();
         job.y_row = out_w_ * gradient_step();
       }
-      (job.x_width > 0 ? kernels_.add_sliding_products : kernels_.add_products)(job, block, from, gradient,
-                                                                                dw, g_.filters);
+      add_products(job, block, from, gradient, dw);
     });
   }
 
@@ -402,12 +436,14 @@ class DirectConvolution final : public Convolution {
     const bool narrow = job.x_width > 0;
     const std::int64_t width = narrow ? kernels_.lanes : kernels_.block;
     const std::int64_t inputs = columns > 0 ? job.tap_columns * job.run / columns : 0;
-    for (std::int64_t first = 0; first < job.filters; first += width) {
-      const std::int64_t here = std::min(width, job.filters - first);
+    const std::int64_t taps = job.tap_rows * columns * inputs;
+    const auto pack_block = [&](std::int64_t block) {
+      const std::int64_t first = block * width, here = std::min(width, job.filters - first);
+      float* next = to + first * taps;
       const auto put = [&](std::int64_t ky, std::int64_t kx, std::int64_t input) {
         const float* from = tap(ky, kx, input) + first * distance;
-        for (std::int64_t f = 0; f < here; ++f) *to++ = from[f * distance];
-        to = std::fill_n(to, round_up(here, kernels_.lanes) - here, 0.0f);
+        for (std::int64_t f = 0; f < here; ++f) *next++ = from[f * distance];
+        next = std::fill_n(next, round_up(here, kernels_.lanes) - here, 0.0f);
       };
       for (std::int64_t ky = 0; ky < job.tap_rows; ++ky)
         if (narrow)
@@ -416,7 +452,13 @@ class DirectConvolution final : public Convolution {
         else
           for (std::int64_t kx = 0; kx < columns; ++kx)
             for (std::int64_t input = 0; input < inputs; ++input) put(ky, kx, input);
-    }
+    };
+    const std::int64_t blocks = (job.filters + width - 1) / width;
+    const int parts = parts_of_work(taps * job.filters * kMovingWork, blocks);
+    share(parts, [&](int part) {
+      const Range own = part_of(blocks, part, parts);
+      for (std::int64_t block = own.first; block < own.last; ++block) pack_block(block);
+    });
   }
 
   ConvolutionGeometry g_;

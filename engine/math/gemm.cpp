@@ -18,6 +18,7 @@
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/precision.h"
 #include "engine/math/product_times.h"
+#include "engine/math/shared_product.h"
 
 namespace trainer {
 namespace {
@@ -126,8 +127,8 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
           std::int64_t ldc) {
   if (precision_in_use() == Precision::float32 || is_empty(m, n, k))
     return gemm_float32(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
-  bfloat16_kernels().multiply(product(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc),
-                              thread_scratch());
+  multiply_shared(product(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc),
+                  [](const Product& part) { bfloat16_kernels().multiply(part, thread_scratch()); });
 }
 
 void gemm_float32(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
@@ -144,7 +145,8 @@ void gemm_float32(Transpose a_transposed, Transpose b_transposed, std::int64_t m
   }
   const auto multiply = [&](bool by_openblas) {
     if (by_openblas) return blas::gemm(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
-    kernels().gemm->multiply(product(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc));
+    multiply_shared(product(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc),
+                    kernels().gemm->multiply);
   };
   const ProductShape shape{a_transposed, b_transposed, m, n, k};
   ProductTimes* const times = ProductTimes::current();

@@ -3,6 +3,7 @@
 #include "engine/math/gemm.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/precision.h"
+#include "engine/math/shared_product.h"
 
 namespace trainer {
 
@@ -13,16 +14,17 @@ bool gemm_along_tree(const SumTree& tree, std::span<const std::int64_t> ends, st
   if (!gemm_is_chained() || precision_in_use() != Precision::float32 || tree.rounds_summands() ||
       tree.depth() > TreeProduct::kMaxDepth || ends.empty() || ends.back() > gemm.tree_k)
     return false;
-  gemm.multiply_along_tree({m,
-                            n,
-                            {a, 1, lda},
-                            {b, 1, ldb},
-                            std::ssize(ends),
-                            ends.data(),
-                            tree.merges().data(),
-                            roots.data(),
-                            std::ssize(roots),
-                            ldc});
+  multiply_shared({m,
+                   n,
+                   {a, 1, lda},
+                   {b, 1, ldb},
+                   std::ssize(ends),
+                   ends.data(),
+                   tree.merges().data(),
+                   roots.data(),
+                   std::ssize(roots),
+                   ldc},
+                  gemm.multiply_along_tree);
   return true;
 }
 

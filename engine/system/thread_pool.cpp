@@ -9,13 +9,18 @@
 namespace trainer {
 namespace {
 
+/// True if the counter, which may overflow, is at `count` or beyond.
+bool has_come(const std::atomic<std::uint32_t>& counter, std::uint32_t count) {
+  return static_cast<std::int32_t>(counter.load() - count) >= 0;
+}
+
 /// Thrown through workers that wait for one that failed; its own exception is what run() reports.
 struct Released {};
 
 }  // namespace
 
 ThreadPool::ThreadPool(int threads, bool oversubscribed, const std::function<void(int)>& on_start)
-    : oversubscribed_(oversubscribed) {
+    : oversubscribed_(oversubscribed), shared_(threads) {
   if (threads < 1) throw std::logic_error("a thread pool needs a thread");
   errors_.resize(static_cast<std::size_t>(threads));
   threads_.reserve(static_cast<std::size_t>(threads) - 1);
@@ -49,12 +54,14 @@ void ThreadPool::serve(int worker) {
     seen = run_number_.value.load();
     if (stop_) return;
     work_once(worker);
-    finished_.value.fetch_add(1);
-    finished_.value.notify_one();
+    const std::uint32_t all = seen * static_cast<std::uint32_t>(size());
+    if (finished_.value.fetch_add(1) + 1 == all) finished_.value.notify_one();
+    if (!oversubscribed_) wait_or_help([&] { return has_come(finished_.value, all); }, nap);
   }
 }
 
 void ThreadPool::work_once(int worker) {
+  const SharedWork::Membership member(shared_, worker);
   try {
     (*work_)(worker);
   } catch (const Released&) {
@@ -70,13 +77,17 @@ void ThreadPool::run(const std::function<void(int)>& work) {
   failed_ = false;
   arrived_.value = 0;
   std::ranges::fill(errors_, nullptr);
-  finished_.value = 0;
+  const std::uint32_t all = (run_number_.value.load() + 1) * static_cast<std::uint32_t>(size());
   run_number_.value.fetch_add(1);
   run_number_.value.notify_all();
   work_once(0);
-  std::uint32_t finished = 0;
-  wait_until([&] { return (finished = finished_.value.load()) == threads_.size(); }, oversubscribed_,
-             [&] { finished_.value.wait(finished); });
+  finished_.value.fetch_add(1);
+  wait_or_help([&] { return has_come(finished_.value, all); },
+               [&] {
+                 if (!oversubscribed_) return nap();
+                 const std::uint32_t finished = finished_.value.load();
+                 if (!has_come(finished_.value, all)) finished_.value.wait(finished);
+               });
   const auto first =
       std::ranges::find_if(errors_, [](const std::exception_ptr& error) { return error != nullptr; });
   if (first != errors_.end()) std::rethrow_exception(*first);
@@ -90,7 +101,7 @@ void ThreadPool::barrier() {
     generation_.value.fetch_add(1);
     return;
   }
-  wait_until([&] { return generation_.value.load() != generation || failed_; }, oversubscribed_);
+  wait_or_help([&] { return generation_.value.load() != generation || failed_; }, nap);
   if (generation_.value.load() == generation) throw Released{};
 }
 

@@ -5,14 +5,16 @@
 #include <exception>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "engine/system/shared_work.h"
 #include "engine/system/wait_until.h"
 
 namespace trainer {
 
 /// The only threads that compute. The caller is worker 0; workers are threads of a rank that own rows of the
-/// batch.
+/// batch. While one waits for others inside run(), or has no work left, it takes parts of what they share().
 class ThreadPool {
  public:
   /// Starts threads - 1 threads. `oversubscribed`: more workers than cores share this machine, so waiting
@@ -37,7 +39,7 @@ class ThreadPool {
   template <class Condition, class Sleep>
   void wait(const Condition& condition, const Sleep& sleep) const {
     bool holds = false;
-    wait_until([&] { return (holds = condition()) || failed_; }, oversubscribed_, sleep);
+    wait_or_help([&] { return (holds = condition()) || failed_; }, sleep);
     if (!holds) release();
   }
 
@@ -47,6 +49,15 @@ class ThreadPool {
     std::atomic<std::uint32_t> value{0};
   };
 
+  /// As wait_until(); with cores for all workers, computes parts of shared work meanwhile.
+  template <class Condition, class Sleep>
+  void wait_or_help(const Condition& condition, const Sleep& sleep) const {
+    if (oversubscribed_) return wait_until(condition, true, sleep);
+    for (bool helped = true; std::exchange(helped, false);) {
+      const SharedWork::Waiting waiting(shared_);
+      wait_until([&] { return condition() || (helped = shared_.help()); }, false, sleep);
+    }
+  }
   void serve(int worker);
   void work_once(int worker);
   void stop();
@@ -55,6 +66,7 @@ class ThreadPool {
   bool oversubscribed_;
   const std::function<void(int)>* work_ = nullptr;
   Counter run_number_, finished_, arrived_, generation_;
+  mutable SharedWork shared_;
   std::atomic<bool> stop_{false}, failed_{false};
   std::vector<std::exception_ptr> errors_;
   std::vector<std::jthread> threads_;

@@ -15,7 +15,7 @@ may_include = {
     'engine/core': [],
     'engine/system': ['engine/core'],
     'engine/config': ['engine/core'],
-    'engine/math': ['engine/core'],
+    'engine/math': ['engine/core', 'engine/system'],
     'engine/parallel': ['engine/core', 'engine/system'],
     'datasets': ['engine'],
     'models': ['engine', 'datasets'],

@@ -165,6 +165,13 @@ def placements():
                for row in rows], ['default']))
 
 
+def few_samples():
+    rows = read('few_samples')
+    return (sources(rows) + '\n' + table(
+        ['network', 'batch', 'threads', 'one thread, ms', 'all threads, ms', 'speedup'],
+        [[row[name] for name in ('network', 'batch', 'threads', 'one_thread_ms', 'threads_ms', 'speedup')] for row in rows]), None)
+
+
 def onednn():
     rows = read('onednn')
     names = ['forward', 'input_gradient', 'weight_gradient']
@@ -449,7 +456,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, methods, onednn, tables, cifar10, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, few_samples, hosts, scaling, local_sgd, methods, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
 stale += update('docs/planning.md', [planned_memory, planned_steps, planned_hosts, simulated])
