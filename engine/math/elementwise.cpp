@@ -52,6 +52,15 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
   return kernels().elementwise->softmax_rest(columns, x, probabilities, largest);
 }
 
+float softmax_spread(std::int64_t columns, const float* x, float largest, const float* weights) {
+  return kernels().elementwise->softmax_spread(columns, x, largest, weights);
+}
+
+void softmax_spread_gradient(std::int64_t columns, float factor, float share, const float* weights,
+                             float* gradient) {
+  kernels().elementwise->softmax_spread_gradient(columns, factor, share, weights, gradient);
+}
+
 void sigmoid_cross_entropy(std::int64_t count, float scale, const float* x, const float* target, float* loss,
                            float* dx) {
   kernels().elementwise->sigmoid_cross_entropy(count, scale, x, target, loss, dx);

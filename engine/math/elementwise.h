@@ -41,6 +41,11 @@ void multiply(std::int64_t count, const float* x, const float* mask, float* y);
 void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
 /// Of a row x and its softmax: the sum of e^(x - largest) without the largest itself, and the largest x.
 float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest);
+/// The sum of weights * (largest - x). Null `weights`, here and below: all are 1.
+float softmax_spread(std::int64_t columns, const float* x, float largest, const float* weights);
+/// gradient = factor * gradient - share * weights
+void softmax_spread_gradient(std::int64_t columns, float factor, float share, const float* weights,
+                             float* gradient);
 
 /// loss = -target log s(x) - (1 - target) log(1 - s(x)) with s the logistic function, dx = scale * its
 /// derivative. Small losses and gradients keep their digits.

@@ -26,14 +26,6 @@ double loss_of_logits(const float* logits, std::int64_t classes, std::int32_t la
   return elementary::log1p(others) - static_cast<double>(logits[label] - logits[largest]);
 }
 
-/// The same, from softmax's probabilities.
-double loss_of_probabilities(const float* logits, const float* probabilities, std::int64_t classes,
-                             std::int32_t label) {
-  float largest = 0;
-  const float others = softmax_rest(classes, logits, probabilities, &largest);
-  return elementary::log1p(static_cast<double>(others)) - static_cast<double>(logits[label] - largest);
-}
-
 /// All labels / (classes that occur * labels of the class), so that each class has the same share of the loss
 /// and the mean weight of a label is 1 (King and Zeng 2001); 0 for a class without labels.
 std::vector<double> balanced_weights(std::span<const std::int64_t> counts) {
@@ -54,7 +46,9 @@ class SoftmaxCrossEntropy final : public Loss {
     if (!config.has("class_weights")) return;
     balances_ = config.is_word("class_weights", "balanced");
     if (balances_) return;
-    for (const Config& weight : config.items("class_weights")) weights_.push_back(weight.value<double>());
+    std::vector<double> weights;
+    for (const Config& weight : config.items("class_weights")) weights.push_back(weight.value<double>());
+    set_weights(std::move(weights));
   }
 
   void setup(const Shape& output, int classes) override {
@@ -67,62 +61,73 @@ class SoftmaxCrossEntropy final : public Loss {
   std::span<const double> class_weights() const override { return weights_; }
   bool requires_class_counts() const override { return balances_; }
   void use_class_counts(std::span<const std::int64_t> counts) override {
-    weights_ = balanced_weights(counts);
+    set_weights(balanced_weights(counts));
   }
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     const std::int64_t classes = y.row_size();
-    const bool is_spread = smoothing_ > 0 || !weights_.empty();
     if (!dy.empty()) softmax(y.rows(), classes, y.data(), dy.data());
     double loss = 0;
     for (std::int64_t row = 0; row < y.rows(); ++row) {
       const std::int32_t label = targets.labels[static_cast<std::size_t>(row)];
       const float* const logits = y.data() + row * classes;
-      if (dy.empty()) {
-        loss += is_spread ? spread_loss(logits, classes, label) : loss_of_logits(logits, classes, label);
-        continue;
-      }
-      float* const gradient = dy.data() + row * classes;
-      if (is_spread) {
-        loss += spread_loss(logits, classes, label);
-        spread_gradient(gradient, classes, label, scale);
-        continue;
-      }
-      loss += loss_of_probabilities(logits, gradient, classes, label);
-      trainer::scale(classes, scale, gradient, gradient);
-      gradient[label] -= scale;
+      if (dy.empty())
+        loss += smoothing_ > 0 ? spread_loss(logits, classes, label)
+                               : weight(label) * loss_of_logits(logits, classes, label);
+      else
+        loss += loss_and_gradient(logits, classes, label, scale, dy.data() + row * classes);
     }
     return loss;
   }
 
  private:
-  /// The weight of -log softmax[k] in the loss.
-  double share(std::int64_t k, std::int64_t classes, std::int32_t label) const {
-    const double part = smoothing_ / static_cast<double>(classes) + (k == label ? 1 - smoothing_ : 0);
-    return weights_.empty() ? part : part * weights_[static_cast<std::size_t>(k)];
+  double weight(std::int64_t k) const { return weights_.empty() ? 1 : weights_[static_cast<std::size_t>(k)]; }
+  void set_weights(std::vector<double> weights) {
+    weights_ = std::move(weights);
+    sum_of_weights_ = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+    weights_as_float_.assign(weights_.begin(), weights_.end());
   }
+  /// The weight of -log softmax[label] in the loss beside that which is spread over all classes.
+  double own_share(std::int32_t label) const { return (1 - smoothing_) * weight(label); }
   double spread_loss(const float* logits, std::int64_t classes, std::int32_t label) const {
     const std::int64_t largest = largest_of(logits, classes);
     const double to_largest = loss_of_logits(logits, classes, static_cast<std::int32_t>(largest));
+    const double share = smoothing_ / static_cast<double>(classes);
     double loss = 0;
     for (std::int64_t k = 0; k < classes; ++k)
-      loss += share(k, classes, label) *
+      loss += (share * weight(k) + (k == label ? own_share(label) : 0)) *
               (to_largest + static_cast<double>(logits[largest]) - static_cast<double>(logits[k]));
     return loss;
   }
-  /// From softmax, in place.
-  void spread_gradient(float* gradient, std::int64_t classes, std::int32_t label, float scale) const {
-    double total = 0;
-    for (std::int64_t k = 0; k < classes; ++k) total += share(k, classes, label);
-    for (std::int64_t k = 0; k < classes; ++k)
-      gradient[k] =
-          scale * static_cast<float>(total * static_cast<double>(gradient[k]) - share(k, classes, label));
+  /// `gradient`: softmax, which becomes the gradient.
+  double loss_and_gradient(const float* logits, std::int64_t classes, std::int32_t label, float scale,
+                           float* gradient) const {
+    float largest = 0;
+    const float others = softmax_rest(classes, logits, gradient, &largest);
+    const double to_largest = elementary::log1p(static_cast<double>(others)), own = own_share(label);
+    double loss = own * (to_largest - static_cast<double>(logits[label] - largest)), total = own;
+    if (smoothing_ > 0) {
+      const float* const weights = weights_.empty() ? nullptr : weights_as_float_.data();
+      const double share = smoothing_ / static_cast<double>(classes),
+                   all = weights_.empty() ? static_cast<double>(classes) : sum_of_weights_;
+      total += share * all;
+      loss +=
+          share * (all * to_largest + static_cast<double>(softmax_spread(classes, logits, largest, weights)));
+      softmax_spread_gradient(classes, scale * static_cast<float>(total), scale * static_cast<float>(share),
+                              weights, gradient);
+    } else {
+      trainer::scale(classes, scale * static_cast<float>(own), gradient, gradient);
+    }
+    gradient[label] -= scale * static_cast<float>(own);
+    return loss;
   }
 
   Config config_;
   double smoothing_;
   bool balances_ = false;
   std::vector<double> weights_;
+  double sum_of_weights_ = 0;
+  std::vector<float> weights_as_float_;
 };
 
 const Registry<Loss>::Add softmax_cross_entropy_loss{

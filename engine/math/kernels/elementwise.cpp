@@ -193,6 +193,23 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
   return sum_of(rest) / largest_of(columns, probabilities) + (sum_of(peaks) - 1.0f);
 }
 
+float softmax_spread(std::int64_t columns, const float* x, float largest, const float* weights) {
+  Sixteen sums = {};
+  for_each_sixteen(columns, [&sums, x, largest, weights](const Neighbours& here) {
+    const Sixteen below = each([largest](const Vector& at) { return largest - at; }, here.of(x, largest));
+    sums += weights ? below * here.of(weights, 0.0f) : below;
+  });
+  return sum_of(sums);
+}
+
+void softmax_spread_gradient(std::int64_t columns, float factor, float share, const float* weights,
+                             float* gradient) {
+  if (weights)
+    for_each(columns, [=](std::int64_t i) { gradient[i] = factor * gradient[i] - share * weights[i]; });
+  else
+    for_each(columns, [=](std::int64_t i) { gradient[i] = factor * gradient[i] - share; });
+}
+
 void sigmoid_cross_entropy(std::int64_t count, float scale, const float* x, const float* target, float* loss,
                            float* dx) {
   for_each(count, [=](std::int64_t i) {
@@ -264,6 +281,8 @@ const ElementwiseKernels elementwise_kernels = {activate,
                                                 multiply,
                                                 softmax,
                                                 softmax_rest,
+                                                softmax_spread,
+                                                softmax_spread_gradient,
                                                 sigmoid_cross_entropy,
                                                 activate_with_derivative,
                                                 bytes_to_unit,

@@ -28,6 +28,9 @@ struct ElementwiseKernels {
   void (*multiply)(std::int64_t count, const float* x, const float* mask, float* y);
   void (*softmax)(std::int64_t rows, std::int64_t columns, const float* x, float* y);
   float (*softmax_rest)(std::int64_t columns, const float* x, const float* probabilities, float* largest);
+  float (*softmax_spread)(std::int64_t columns, const float* x, float largest, const float* weights);
+  void (*softmax_spread_gradient)(std::int64_t columns, float factor, float share, const float* weights,
+                                  float* gradient);
   void (*sigmoid_cross_entropy)(std::int64_t count, float scale, const float* x, const float* target,
                                 float* loss, float* dx);
   void (*activate_with_derivative)(Activation f, std::int64_t count, const float* x, float* y,

@@ -223,6 +223,28 @@ TEST_CASE("softmax equals the reference, sums to 1 and survives large inputs", "
   }
 }
 
+TEST_CASE("what label smoothing spreads over a softmax equals the formula, with weights and without",
+          "[elementwise]") {
+  const int columns = GENERATE(1, 5, 16, 17, 1000);
+  const bool has_weights = GENERATE(false, true);
+  const Values x = random_values(columns, 1, 9), given = random_values(columns, 2);
+  const float* const weights = has_weights ? given.data() : nullptr;
+  const float largest = *std::max_element(x.begin(), x.end());
+  Values gradient = random_values(columns, 3), expected = gradient;
+  double sum = 0, magnitude = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double weight = has_weights ? static_cast<double>(given[i]) : 1,
+                 below = static_cast<double>(largest) - static_cast<double>(x[i]);
+    sum += weight * below;
+    magnitude += std::abs(weight * below);
+    expected[i] = static_cast<float>(0.75 * static_cast<double>(gradient[i]) - 0.125 * weight);
+  }
+  CHECK(static_cast<double>(softmax_spread(columns, x.data(), largest, weights)) ==
+        Approx(sum).margin(1e-6 * magnitude));
+  softmax_spread_gradient(columns, 0.75f, 0.125f, weights, gradient.data());
+  CHECK(difference(gradient, expected) < 1e-6);
+}
+
 TEST_CASE("a NaN spoils its own row of a softmax and no other", "[elementwise]") {
   const std::size_t where = GENERATE(5u, 7u, 9u);
   Values x = random_values(15, 1), y(15);

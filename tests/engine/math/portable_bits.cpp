@@ -141,6 +141,17 @@ void add_losses(Hash& hash) {
   hash.add(dx);
 }
 
+void add_label_smoothing(Hash& hash) {
+  constexpr std::int64_t kColumns = 307;
+  const Values x = values(kColumns, 1), weights = values(kColumns, 2);
+  for (const float* const given : {static_cast<const float*>(nullptr), weights.data()}) {
+    Values gradient = values(kColumns, 3);
+    softmax_spread_gradient(kColumns, 0.7f, 0.3f, given, gradient.data());
+    gradient.push_back(softmax_spread(kColumns, x.data(), 2, given));
+    hash.add(gradient);
+  }
+}
+
 void add_normalization(Hash& hash) {
   constexpr std::int64_t kRows = 133, kColumns = 43;
   const Values x = values(kRows * kColumns, 1), dy = values(kRows * kColumns, 2),
@@ -258,6 +269,7 @@ std::string portable_text() {
   family("convolutions", add_convolutions);
   family("elementwise", add_elementwise);
   family("losses", add_losses);
+  family("label smoothing", add_label_smoothing);
   family("normalization", add_normalization);
   family("pooling", add_pooling);
   family("attention", add_attention);
@@ -275,6 +287,7 @@ const char* const kRecordedBits =
     "convolutions 246100a8356bb3dc\n"
     "elementwise 57b33f9007683ae5\n"
     "losses 723b73496f54b428\n"
+    "label smoothing 39639fbc9c7c3c23\n"
     "normalization b4e78538b55ed98e\n"
     "pooling a1bcb2925c8abdb3\n"
     "attention 2047d39259f5bb8f\n"

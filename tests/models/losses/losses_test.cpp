@@ -46,6 +46,44 @@ TEST_CASE("the gradient of a loss is its derivative, times the scale", "[losses]
   CHECK(relative_difference(dy, derivatives) < 1e-3);
 }
 
+TEST_CASE("smoothing and class weights give the loss and gradient of the formula, for any number of classes",
+          "[losses]") {
+  const auto classes = GENERATE(as<std::size_t>(), 1, 5, 17, 1000);
+  const double smoothing = GENERATE(0, 0.2);
+  const bool has_weights = GENERATE(false, true);
+  std::string weights;
+  for (std::size_t k = 0; k < classes; ++k)
+    weights += (k == 0 ? "" : ", ") + std::string(k % 3 == 0 ? "0.25" : k % 3 == 1 ? "2" : "1");
+  const BuiltLoss built("softmax_cross_entropy: {smoothing: " + std::to_string(smoothing) +
+                        (has_weights ? ", class_weights: [" + weights + "]}" : "}"));
+  std::vector<float> y(classes), dy(classes), expected(classes);
+  for (std::size_t k = 0; k < classes; ++k) y[k] = 1000 + static_cast<float>(k * k % 37) / 4;
+  const std::size_t label = classes / 2;
+  double sum = 0, loss = 0, total = 0;
+  for (const float logit : y) sum += std::exp(static_cast<double>(logit) - 1000);
+  const auto share = [&](std::size_t k) {
+    const double weight = !has_weights ? 1 : k % 3 == 0 ? 0.25 : k % 3 == 1 ? 2 : 1;
+    return weight * (smoothing / static_cast<double>(classes) + (k == label ? 1 - smoothing : 0));
+  };
+  for (std::size_t k = 0; k < classes; ++k) {
+    total += share(k);
+    loss += share(k) * (std::log(sum) + 1000 - static_cast<double>(y[k]));
+  }
+  for (std::size_t k = 0; k < classes; ++k)
+    expected[k] =
+        static_cast<float>(0.5 * (total * std::exp(static_cast<double>(y[k]) - 1000) / sum - share(k)));
+  const std::vector<std::int32_t> labels{static_cast<std::int32_t>(label)};
+  const Shape shape{1, static_cast<std::int64_t>(classes)};
+  CHECK(built.loss->evaluate({y.data(), shape}, {.labels = labels}, 0.5f, {dy.data(), shape}) ==
+        Approx(loss).epsilon(1e-6).margin(1e-7));
+  CHECK(built.loss->evaluate({y.data(), shape}, {.labels = labels}, 0.5f, {}) ==
+        Approx(loss).epsilon(1e-6).margin(1e-7));
+  for (std::size_t k = 0; k < classes; ++k) {
+    INFO("class " << k);
+    REQUIRE(dy[k] == Approx(expected[k]).epsilon(1e-5).margin(1e-7));
+  }
+}
+
 TEST_CASE("a NaN or infinity among the outputs reaches the loss", "[losses]") {
   const auto* const name =
       GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse", "huber", "cosine");
