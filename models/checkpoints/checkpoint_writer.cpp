@@ -218,6 +218,7 @@ void CheckpointWriter::open_files(const std::string& directory) {
   const auto open_mine = [&] { error = open_all(); };
   with_disk(world, kWriting, is_writer(), open_mine);
   if (!sees_directory_) {
+    throw_first_of(error != 0 && world.rank() == 0 ? text_of_failure(directory, error) : "");
     // Ranks of other hosts may not see the file system of rank 0.
     std::int64_t refusals = error == 0 ? 0 : 1;
     world.sum(std::span(&refusals, 1));
