@@ -1,5 +1,6 @@
 #include "models/local/worker_mean.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/math/elementwise.h"
@@ -18,8 +19,11 @@ WorkerMean::WorkerMean(Communicator& data, const VirtualWorkers& workers)
 }
 
 std::int64_t WorkerMean::message_floats(std::int64_t values) const {
-  return std::ssize(own_.roots()) * values +
-         std::ssize(nodes_) * part_of(values, data_.rank(), data_.size()).count();
+  std::int64_t most = 0;
+  for (int rank = 0; rank < data_.size(); ++rank)
+    most = std::max(most, of_rank_[static_cast<std::size_t>(rank)] * values +
+                              std::ssize(nodes_) * part_of(values, rank, data_.size()).count());
+  return most;
 }
 
 void WorkerMean::compute(const std::vector<const float*>& arrays, std::span<float> mean) {

@@ -19,7 +19,7 @@ class WorkerMean {
 
   /// `arrays`: of this rank's virtual workers, each as large as `mean`. Collective.
   void compute(const std::vector<const float*>& arrays, std::span<float> mean);
-  /// Floats that this rank keeps for messages after arrays of `values` floats.
+  /// Floats that a rank keeps for messages after arrays of `values` floats: the most of any rank.
   std::int64_t message_floats(std::int64_t values) const;
 
  private:

@@ -91,6 +91,13 @@ std::int64_t message_bytes_of_two(const VirtualWorkers& workers, const ShardPlan
   return most;
 }
 
+/// Of the rank that hosts the most.
+std::int64_t most_hosted(const VirtualWorkers& workers) {
+  std::int64_t most = 0;
+  for (int rank = 0; rank < workers.ranks; ++rank) most = std::max(most, workers.of_rank(rank).count());
+  return most;
+}
+
 /// The same with error feedback: what is received of `arrays` arrays, and sent of `own` ones.
 std::int64_t compressed_message_bytes(const Compression& compression, const NetworkPlan& plan,
                                       std::int64_t arrays, std::int64_t own) {
@@ -165,7 +172,7 @@ MemoryPlan memory_plan(const Network& network, const std::vector<PlacedParameter
     if (!needs.is_local) own(MemoryKind::residual, Arena::bytes_of(network.plan().parameter_end()));
     messages = compressed_message_bytes(needs.compression, network.plan(),
                                         needs.is_local ? rest.workers.count : ranks.size(),
-                                        needs.is_local ? rest.workers.of_rank(ranks.rank()).count() : 1);
+                                        needs.is_local ? most_hosted(rest.workers) : 1);
   }
   own(MemoryKind::messages, messages);
   if (needs.saves)

@@ -109,6 +109,33 @@ TEST_CASE("averaged states: `trainer summary` counts their messages, as a run me
   CHECK(1024 * number_after(summary.out, "messages of means ") == Approx(bytes).epsilon(0.02));
 }
 
+TEST_CASE("`trainer summary` counts the messages of the rank that hosts the most of uneven virtual workers",
+          "[local]") {
+  const SmallRun run;
+  const int ranks = GENERATE(2, 3);
+  const std::string five = "train.local.virtual_workers=5", average = "train.local.optimizer_states=average";
+  const auto bytes_of_run = [&](const std::string& name, const std::string& compression, bool averages) {
+    std::vector<std::string> all = words(name, 1, compression);
+    all.insert(all.end(), {"--progress", "json", "-s", five});
+    if (averages) all.insert(all.end(), {"-s", average});
+    const ProgramResult result = run.trainer(all, ranks);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return number_after(result.out, "\"messages\":");
+  };
+  const auto summary = [&](const std::string& setting) {
+    return run
+        .trainer({"summary", "a.yaml", "--datapar", "-s", kLocal, "-s", five, "-s",
+                  "train.optimizer.sgd.momentum=0.9", "-s", setting},
+                 ranks)
+        .out;
+  };
+  CHECK(1024 * number_after(summary("train.compression=one_bit"), "  messages ") ==
+        Approx(bytes_of_run("signs", "one_bit", false)).epsilon(0.02));
+  const double means = bytes_of_run("average", "~", true) - bytes_of_run("keep", "~", false);
+  CHECK(1024 * number_after(summary(average), "messages of means ") == Approx(means).epsilon(0.02));
+}
+
 TEST_CASE("`trainer time` refuses a local run, and `trainer summary` counts its memory", "[local]") {
   const SmallRun run;
   const ProgramResult time = run.trainer({"time", "a.yaml", "-s", kLocal});
