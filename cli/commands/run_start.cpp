@@ -13,6 +13,7 @@
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "models/checkpoints/checkpoint_folder.h"
+#include "models/checkpoints/data_json.h"
 
 namespace trainer {
 namespace {
@@ -171,9 +172,9 @@ void restore(const Job& job, const RunStart& start, TrainingRun& training, bool 
 }
 
 void check_samples(const Job& job, const RunStart& start, const Data& data) {
-  if (!start.has_checkpoint) return;
   run_collectively(job.world, [&] {
-    if (start.resumed) trainer::check_samples(start.resumed->place, data);
+    static_cast<void>(text_of(describe(data)));  // an error if checkpoints cannot keep it
+    if (start.has_checkpoint && start.resumed) trainer::check_samples(start.resumed->place, data);
   });
 }
 

@@ -36,7 +36,8 @@ void check_changes(const OpenRun& run, const RunStart& start);
 /// a note if another run was. Collective.
 void restore(const Job& job, const RunStart& start, TrainingRun& training, bool exact);
 /// Error(data) if the run learned from samples with other means or deviations than those of `data`: other
-/// samples in files of the same names and sizes. After load_samples(). Collective.
+/// samples in files of the same names and sizes; or if checkpoints cannot keep what they need of it. After
+/// load_samples(). Collective.
 void check_samples(const Job& job, const RunStart& start, const Data& data);
 
 }  // namespace trainer

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxDataBytes = 256 << 20;  // a million long class names
-
 /// An error that names a checkpoint to use instead of the damaged one at `place`, if there is one.
 Error with_offer(Diagnostic diagnostic, const fs::path& place) {
   const auto step = checkpoint_step(place.filename().string());

@@ -212,7 +212,7 @@ void check(const DataDescription& description) {
 
 }  // namespace
 
-std::string text_of(const DataDescription& description) {
+std::string text_of(const DataDescription& description, std::uint64_t most) {
   const DatasetInfo& info = description.info;
   const InputForm& form = description.form;
   const Json json{
@@ -242,7 +242,14 @@ std::string text_of(const DataDescription& description) {
         {"header", form.header},
         {"channels_first", form.channels_first},
         {"array", text_json(form.array)}}}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (text.size() > most)
+    throw Error(
+        ExitCode::data,
+        fmt::format("what a checkpoint keeps of the data (data.json) has {} bytes, and {} are the most",
+                    text.size(), most),
+        "fewer or shorter names of classes, columns and categories, or fewer tokens");
+  return text;
 }
 
 DataDescription parse_data_description(std::string_view text) {

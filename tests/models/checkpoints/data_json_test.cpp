@@ -54,6 +54,14 @@ TEST_CASE("a description of data is read as it was written, every bit", "[traini
   CHECK(after.validation == 30);
 }
 
+TEST_CASE("a description that could not be read again is an error with its size and what makes it smaller",
+          "[training]") {
+  const std::size_t size = text_of(flowers()).size();
+  CHECK_NOTHROW(text_of(flowers(), size));
+  CHECK_THROWS_WITH(text_of(flowers(), size - 1),
+                    Catch::Contains(std::to_string(size) + " bytes, and " + std::to_string(size - 1)));
+}
+
 TEST_CASE("samples that are their own targets may have named classes", "[training]") {
   DataDescription own = flowers();
   own.info.classes = 0;
