@@ -21,6 +21,7 @@ struct Compression {
   std::int64_t min_size = 0;
   /// Of one_bit: the share of the momentum of the sums that ranks know, which they add to what they code.
   float momentum = 0;
+  static constexpr float kDefaultMomentum = 0.9f;
 
   bool is_bf16() const { return method == Method::bf16; }
   /// True if ranks keep what they have not sent, and all of them update all parameters.

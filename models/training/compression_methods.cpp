@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "engine/config/registry.h"
 #include "engine/parallel/compression.h"
 
@@ -29,7 +31,7 @@ const Registry<Compression>::Add one_bit_compression{
                                    "this momentum; 0: gradients alone. Rounds of train.local have none")
                                   .at_least(0)
                                   .below(1)
-                                  .fallback("0.9")}},
+                                  .fallback(fmt::format("{}", Compression::kDefaultMomentum))}},
     [](const Config& config) {
       return std::make_unique<Compression>(Compression{.method = Compression::Method::one_bit,
                                                        .min_size = config.get<std::int64_t>("min_size"),

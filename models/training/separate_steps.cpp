@@ -42,6 +42,12 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
   if (settings.compression.method == Compression::Method::powersgd)
     train.fail("compression", "factors of powersgd follow the gradients of ranks, and train.local has none",
                "compression: one_bit, or bf16");
+  // The configuration that a run keeps holds the default, too; 0 is what rounds do.
+  if (const float momentum = settings.compression.momentum;
+      momentum != 0 && momentum != Compression::kDefaultMomentum)
+    train.at("compression")
+        .fail("momentum", "rounds of train.local have no momentum of what they send",
+              "remove momentum; a momentum between rounds is local: {outer: nesterov}");
   return result;
 }
 

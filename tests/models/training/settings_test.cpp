@@ -181,6 +181,11 @@ TEST_CASE("keys that need the parameters of every step are refused beside local"
   CHECK_THROWS_WITH(settings(local + ", exact: true, crosscheck: 5"), Catch::Contains("the same step"));
   CHECK_THROWS_WITH(settings(local + ", compression: powersgd"), Catch::Contains("one_bit, or bf16"));
   CHECK(settings(local + ", exact: true, compression: one_bit").compression.has_feedback());
+  CHECK_THROWS_WITH(settings(local + ", compression: {one_bit: {momentum: 0.5}}"),
+                    Catch::Contains("rounds of train.local have no momentum"));
+  // A run keeps the default in its configuration; 0 is what rounds do.
+  for (const std::string momentum : {"0.9", "0"})
+    CHECK(settings(local + ", compression: {one_bit: {momentum: " + momentum + "}}").local);
   CHECK_THROWS_WITH(settings("epochs: 1, local: {steps: 10, virtual_workers: 9}"),
                     Catch::Contains("a batch of 8 samples is too small for 9 virtual workers"));
 }
