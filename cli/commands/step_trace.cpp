@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "engine/system/files.h"
 #include "engine/system/host.h"
 
 namespace trainer {
@@ -112,16 +111,16 @@ std::string StepTrace::json_of_rank() const {
   return text.substr(1, text.size() - 2);
 }
 
-void StepTrace::write(const std::filesystem::path& file) {
+std::string StepTrace::json() const {
   const std::string mine = json_of_rank();
   const auto texts = world_.gather(std::as_bytes(std::span(mine)), 0);
-  if (world_.rank() != 0) return;
+  if (world_.rank() != 0) return "";
   std::string all = R"({"displayTimeUnit":"ms","traceEvents":[)";
   for (const auto& text : texts) {
     if (&text != &texts.front()) all += ",\n";
     all.append(reinterpret_cast<const char*>(text.data()), text.size());
   }
-  write_file(file, all + "]}\n");
+  return all + "]}\n";
 }
 
 }  // namespace trainer

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -39,9 +38,8 @@ class StepTrace final : public Hook, private RowWatch {
     records_ = false;
   }
 
-  /// Writes the events of all ranks. Collective; `file` matters on rank 0 only. Error(failure) on rank 0 if
-  /// it cannot be written.
-  void write(const std::filesystem::path& file);
+  /// The events of all ranks, on rank 0; elsewhere empty. Collective.
+  std::string json() const;
 
  private:
   using Clock = TimedLayer::Clock;

@@ -188,7 +188,12 @@ void time_command(const Job& job) {
                       trace ? &*trace : nullptr);
   training.run({&stopwatch}, "", trace ? &*trace : nullptr);
   job.print(head + stopwatch.text(session.network()));
-  if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });
+  if (trace) {
+    const std::string events = trace->json();
+    run_collectively(job.world, [&] {
+      if (job.world.rank() == 0) write_file(arguments.trace, events);
+    });
+  }
 }
 
 }  // namespace trainer

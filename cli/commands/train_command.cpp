@@ -183,6 +183,15 @@ void try_to_write_report(const Job& job, RunDirectory& directory, const Training
   }
 }
 
+/// A failure is only a warning: all else of the run is written.
+void try_to_write_trace(const Job& job, const fs::path& file, const std::string& events) {
+  try {
+    write_file(file, events);
+  } catch (const Error& error) {
+    job.warn(fmt::format("warning: {} is not written: {}\n", kTraceFile, error.diagnostics().front().what));
+  }
+}
+
 /// The last lines, on world rank 0.
 void report_result(const Job& job, const Session& session, const RunFacts& facts, const RunResult& result,
                    const std::string& run) {
@@ -374,9 +383,11 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart start, LivePage
   progress.reset();  // the bar goes before the last lines come
   with_disk(job.world, "the writing of the report", directory.has_value(),
             [&] { write_pages(ending_text(training.facts(), result)); });
-  if (trace)
-    run_collectively(job.world,
-                     [&] { trace->write(directory ? directory->path() / kTraceFile : fs::path()); });
+  if (trace) {
+    const std::string events = trace->json();
+    with_disk(job.world, "the writing of the trace", directory.has_value(),
+              [&] { try_to_write_trace(job, directory->path() / kTraceFile, events); });
+  }
   if (directory) report_result(job, session, training.facts(), result, directory->path().string());
   if (const std::string note = nodes_note(training.facts(), result); directory && !note.empty())
     job.warn("note: " + note + "\n");

@@ -338,6 +338,17 @@ END
   CHECK(local.err.find("--profile records layers of steps") != std::string::npos);
 }
 
+TEST_CASE("a trace that cannot be written is a warning, and the run ends with its last lines", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "kept"}).code == 0);
+  fs::create_directory(run.path("kept/trace.json"));
+  const ProgramResult result = run.trainer({"kept", "--profile", "-s", "train.epochs=2"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.err.find("warning: trace.json is not written: cannot write ") == 0);
+  CHECK(result.out.find("\nsaved kept ") != std::string::npos);
+}
+
 TEST_CASE("a configuration from a pipe serves commands that read it several times", "[commands]") {
   const SmallRun run;
   for (const char* command : {"time", "lr-find", "forecast -n 1,2", "plan", "cv --folds 2"}) {
