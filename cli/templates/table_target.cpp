@@ -108,15 +108,19 @@ TableTarget table_target(const std::string& path) {
     chosen = i;
     result.is_named = columns[i].is_named_target();
   }
-  if (!chosen || columns.size() - result.ignored.size() < 2)
-    throw Error(ExitCode::data,
-                {Diagnostic{.what = "no column can be a target",
-                            .place = path,
-                            .notes = {fmt::format("{} and {} were read",
-                                                  counted(static_cast<std::int64_t>(rows), "row"),
-                                                  counted(std::ssize(columns), "column")),
-                                      "a target has a value in each row; classes have several rows each"},
-                            .help = "is it a table with a line for each sample?"}});
+  // A column that counts up is an input all the same if there is no other: a year, for example.
+  if (columns.size() - result.ignored.size() < 2) result.ignored.clear();
+  if (!chosen || columns.size() < 2)
+    throw Error(
+        ExitCode::data,
+        {Diagnostic{
+            .what = "no column can be a target",
+            .place = path,
+            .notes = {fmt::format("{} and {} were read", counted(static_cast<std::int64_t>(rows), "row"),
+                                  counted(std::ssize(columns), "column")),
+                      "a target has values in all rows, and other columns beside it; classes have several "
+                      "rows each"},
+            .help = "is it a table with a line for each sample?"}});
   const Column& target = columns[*chosen];
   result.column = result.columns[*chosen];
   result.has_numbers = target.has_numbers();

@@ -1,4 +1,6 @@
 // `trainer new`: configs that are sound and train at once.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/end_to_end/small_run.h"
@@ -123,6 +125,18 @@ TEST_CASE("a new config fits the text that it is shown", "[new]") {
   CHECK(new_config(run, {"gpt", "bytes.bin"}).find("tokens: bytes ") != std::string::npos);
   write_text(run.path("x.yaml"), characters);
   CHECK(train_briefly(run, "x.yaml").code == 0);
+}
+
+TEST_CASE("a column that counts up is the input of a new config if there is no other", "[new]") {
+  const SmallRun run;
+  std::string table = "year,sales\n";
+  for (int i = 0; i < 30; ++i) table += fmt::format("{},{}\n", 1990 + i, 0.5 + 3 * i);
+  write_text(run.path("sales.csv"), table);
+  const std::string yaml = new_config(run, {"table", "sales.csv"});
+  CHECK(yaml.find("target: sales") != std::string::npos);
+  CHECK(yaml.find("ignore") == std::string::npos);
+  write_text(run.path("y.yaml"), yaml);
+  CHECK(train_briefly(run, "y.yaml").code == 0);
 }
 
 TEST_CASE("a new config names a public dataset, and what is missing where it has no files", "[new]") {
