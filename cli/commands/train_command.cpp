@@ -118,8 +118,8 @@ std::string finished_text(const std::string& run, const Session& session, const 
                      command_to_evaluate(run, session));
 }
 
-std::string saved_text(const std::string& run, const Session& session) {
-  std::string text = "saved " + shell_line({run}) + "   view: report.html";
+std::string saved_text(const std::string& run, const Session& session, bool has_report) {
+  std::string text = "saved " + shell_line({run}) + (has_report ? "   view: report.html" : "");
   if (saves_checkpoints(session)) text += "   use: " + command_to_evaluate(run, session);
   return text;
 }
@@ -167,9 +167,9 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
   return directory;
 }
 
-/// `ending`: why the run ended before its last step, else empty. A failure is only a warning: `trainer
-/// report` can write the report later.
-void try_to_write_report(const Job& job, RunDirectory& directory, const TrainingRun& training,
+/// `ending`: why the run ended before its last step, else empty. False after a failure, which is only a
+/// warning: `trainer report` can write the report later.
+bool try_to_write_report(const Job& job, RunDirectory& directory, const TrainingRun& training,
                          SamplesWriter& samples, const std::string& ending) {
   const fs::path& run = directory.path();
   try {
@@ -178,8 +178,10 @@ void try_to_write_report(const Job& job, RunDirectory& directory, const Training
     if (!training.rank_times().empty())
       write_file(run / kRankTimesFile, rank_times_csv(training.rank_times()));
     write_report(run);
+    return true;
   } catch (const Error& error) {
     job.warn("warning: report.html is not written: " + error.diagnostics().front().what + "\n");
+    return false;
   }
 }
 
@@ -194,7 +196,7 @@ void try_to_write_trace(const Job& job, const fs::path& file, const std::string&
 
 /// The last lines, on world rank 0.
 void report_result(const Job& job, const Session& session, const RunFacts& facts, const RunResult& result,
-                   const std::string& run) {
+                   const std::string& run, bool has_report) {
   if (is_launched())
     report_end(!result.stopped              ? RunEnd::finished
                : saves_checkpoints(session) ? RunEnd::stopped
@@ -205,7 +207,7 @@ void report_result(const Job& job, const Session& session, const RunFacts& facts
   else if (job.arguments.progress != ProgressMode::json)
     job.print((job.arguments.quiet ? "" : "\n") +
               wrapped(result_line(facts, result), 0, 6, static_cast<std::size_t>(window_columns())) + "\n" +
-              saved_text(run, session) + "\n");
+              saved_text(run, session, has_report) + "\n");
 }
 
 /// The newest checkpoint; where the run has diverged again since it returned to that one, the one before, if
@@ -362,8 +364,9 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart start, LivePage
     samples.emplace(session, review, directory->path());
     observers = {&*directory, progress.get(), &*samples};
   }
+  bool has_report = false;
   const auto write_pages = [&](const std::string& ending) {
-    try_to_write_report(job, *directory, training, *samples, ending);
+    has_report = try_to_write_report(job, *directory, training, *samples, ending);
   };
   RunResult result;
   try {
@@ -388,7 +391,8 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart start, LivePage
     with_disk(job.world, "the writing of the trace", directory.has_value(),
               [&] { try_to_write_trace(job, directory->path() / kTraceFile, events); });
   }
-  if (directory) report_result(job, session, training.facts(), result, directory->path().string());
+  if (directory)
+    report_result(job, session, training.facts(), result, directory->path().string(), has_report);
   if (const std::string note = nodes_note(training.facts(), result); directory && !note.empty())
     job.warn("note: " + note + "\n");
   if (!result.stopped) return {};

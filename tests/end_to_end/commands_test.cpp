@@ -349,6 +349,18 @@ TEST_CASE("a trace that cannot be written is a warning, and the run ends with it
   CHECK(result.out.find("\nsaved kept ") != std::string::npos);
 }
 
+TEST_CASE("a report that cannot be written is a warning, and the last line does not name it", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "kept"}).code == 0);
+  fs::remove(run.path("kept/report.html"));
+  fs::create_directory(run.path("kept/report.html"));
+  const ProgramResult result = run.trainer({"kept", "-s", "train.epochs=2"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.err.find("warning: report.html is not written: cannot write ") == 0);
+  CHECK(result.out.find("\nsaved kept   use: trainer eval kept\n") != std::string::npos);
+}
+
 TEST_CASE("a configuration from a pipe serves commands that read it several times", "[commands]") {
   const SmallRun run;
   for (const char* command : {"time", "lr-find", "forecast -n 1,2", "plan", "cv --folds 2"}) {
