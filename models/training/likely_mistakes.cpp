@@ -93,9 +93,10 @@ void check_schedule(const Config& train, const Session& session, std::vector<Dia
 void check_batch(const Config& train, const Session& session, std::vector<Diagnostic>& found) {
   const std::int64_t batch = session.settings().batch, samples = session.data().train->size();
   if (batch <= samples) return;
-  found.push_back(train.diagnostic(
-      "batch", fmt::format("a batch of {} is larger than the training set of {} samples", batch, samples),
-      "a smaller train.batch: now an epoch is one update"));
+  found.push_back(train.diagnostic("batch",
+                                   fmt::format("a batch of {} is larger than the training set of {} sample{}",
+                                               batch, samples, samples == 1 ? "" : "s"),
+                                   "a smaller train.batch: now an epoch is one update"));
 }
 
 void check_adapters(const Config& model, const Session& session, std::vector<Diagnostic>& found) {
