@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "datasets/readers/byte_reader.h"
+#include "datasets/readers/csv_text.h"
 #include "datasets/readers/known_files.h"
 #include "datasets/readers/text_file.h"
 #include "datasets/readers/text_windows.h"
@@ -106,6 +107,13 @@ std::vector<TokenRange> encode_lines(const std::string& path, std::string_view t
   return lines;
 }
 
+/// The content without the byte order mark that some editors write in front.
+std::string characters_of(ByteReader& file) {
+  std::string text = content_of(file);
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
+}
+
 /// A text file, cut into windows or lines.
 class TextReader final : public Reader {
  public:
@@ -143,7 +151,7 @@ class TextReader final : public Reader {
     if (!source_->learns()) return "";
     const std::string path = existing_file(file_);
     ByteReader file(path);
-    return source_->learn(content_of(file), path);
+    return source_->learn(characters_of(file), path);
   }
 
   std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
@@ -169,7 +177,7 @@ class TextReader final : public Reader {
       source.bytes = std::move(file);
       tokenizer = byte_tokenizer();
     } else {
-      const std::string text = content_of(*file);
+      const std::string text = characters_of(*file);
       if (!tokenizer)
         tokenizer = source_->of_text(
             {.text = text, .path = path, .merges = merges_, .data_path = path_, .learned = learned_},

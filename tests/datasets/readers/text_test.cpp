@@ -82,6 +82,16 @@ TEST_CASE("characters are tokens in the order of their code points, whatever the
   CHECK(sample_of(*data.train, 0) == std::vector<int>{1, 2, 3, 0, 4, 2, 3, 0, 4, 1});
 }
 
+TEST_CASE("a byte order mark in front of a text is no character of it", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt", bytes_of("\xEF\xBB\xBF"
+                                    "abab\xEF\xBB\xBF"
+                                    "ab"));
+  const Data data = opened(directory, "file: a.txt, sequence: 3, tokens: characters");
+  CHECK(token_texts(*data.train) == std::vector<std::string>{"a", "b", "\xEF\xBB\xBF"});
+  CHECK(sample_of(*data.train, 0) == std::vector<int>{0, 1, 0, 1, 0, 1});
+}
+
 TEST_CASE("a vocabulary above 256 characters keeps its tokens", "[data]") {
   const TemporaryDirectory directory;
   Bytes text;
