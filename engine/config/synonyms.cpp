@@ -120,6 +120,7 @@ const std::vector<Synonyms>& synonyms() {
       {"flag", "--set", "override opt"},
       {"flag", "--quiet", "silent"},
       {"flag", "--walltime", "timelimit maxtime"},
+      {"flag", "--tokens", "length maxlength maxtokens maxnewtokens numtokens npredict"},
       {"layer", "dense", "linear fc fullyconnected innerproduct affine lazylinear gemm"},
       {"layer", "conv", "conv2d convolution convolution2d convolutional lazyconv2d"},
       {"layer", "conv1d", "convolution1d temporalconvolution"},

@@ -173,13 +173,16 @@ TEST_CASE("a time to stop is read as hours, minutes and seconds", "[cli]") {
 }
 
 TEST_CASE("a command or flag of other programs is answered with that of this one", "[cli]") {
-  const std::string help = parsed({"train", "--help"}).message + parsed({"--help"}).message;
+  const std::string help = parsed({"train", "--help"}).message + parsed({"generate", "--help"}).message +
+                           parsed({"--help"}).message;
   for (const Synonyms& one : synonyms())
     if (one.kind == "command" || one.kind == "flag")
       CHECK_THAT(
           help, Catch::Contains(std::string(one.name) + " ") || Catch::Contains(std::string(one.name) + ","));
   CHECK(mistake_in({"fit", "a.yaml"}).help == "`fit` is called `train` here");
   CHECK(mistake_in({"a.yaml", "--np=2"}).help == "`--np` is called `--ranks` here");
+  CHECK(mistake_in({"generate", "runs/a", "--max-new-tokens", "9"}).help ==
+        "`--max-new-tokens` is called `--tokens` here");
 }
 
 TEST_CASE("only what exists is offered", "[cli]") {
