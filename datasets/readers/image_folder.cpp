@@ -142,6 +142,8 @@ class ImageFolderReader final : public Reader {
       : train_(fs::path(context.path) / config.get<std::string>("train")),
         form_(image_form(config)),
         learned_(context.learned) {
+    // `train: .` is the folder itself, also in messages.
+    if (train_.filename() == "." && train_.has_parent_path()) train_ = train_.parent_path();
     // Without the key, an absent folder means that there is no test set.
     const fs::path usual = fs::path(context.path) / "val";
     if (config.has("test"))

@@ -110,6 +110,19 @@ TEST_CASE("an image that cannot be read is an error when it is read", "[image_fo
   CHECK_THAT(data_error([&] { read_one(*data.train, 0); }), Catch::Contains("train/cat/a.png"));
 }
 
+TEST_CASE("messages of a folder that holds the class folders itself have its name", "[image_folder]") {
+  const TemporaryDirectory directory;
+  directory.write("set/a/x.png", bytes_of("no image"));
+  const Data data =
+      opened("dataset: {image_folder: {size: 4, train: .}}\npath: " + directory.path() + "/set");
+  try {
+    read_one(*data.train, 0);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.diagnostics().front().place == directory.path() + "/set/a/x.png");
+  }
+}
+
 TEST_CASE("damaged images are left out where the config asks for it", "[image_folder]") {
   const TemporaryDirectory directory;
   for (const char* name : {"train/cat/a.png", "train/cat/c.png", "train/dog/a.png", "val/dog/b.png"})
