@@ -44,14 +44,14 @@ struct Extents {
 /// C = A B + beta C, a chain over pairs along k for each element.
 Values chains(const Extents& e, Transpose ta, Transpose tb, const Values& a, const Values& b, float beta,
               const Values& c) {
+  const Values left = rounded(a), right = rounded(b);
   const auto a_at = [&](std::int64_t row, std::int64_t k) {
-    return k < e.k ? rounded(a[static_cast<std::size_t>(ta == Transpose::no ? row * e.k + k : k * e.m + row)])
+    return k < e.k ? left[static_cast<std::size_t>(ta == Transpose::no ? row * e.k + k : k * e.m + row)]
                    : 0.0f;
   };
   const auto b_at = [&](std::int64_t k, std::int64_t column) {
     return k < e.k
-               ? rounded(
-                     b[static_cast<std::size_t>(tb == Transpose::no ? k * e.n + column : column * e.k + k)])
+               ? right[static_cast<std::size_t>(tb == Transpose::no ? k * e.n + column : column * e.k + k)]
                : 0.0f;
   };
   Values result = c;

@@ -1,5 +1,6 @@
 #include "engine/math/gemm.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <span>
@@ -34,6 +35,14 @@ struct Matrices {
   /// Rows have `gap` values between them, or are a multiple of 1024 apart where `gap` is that.
   Matrices(Transpose a_transposed, Transpose b_transposed, std::int64_t rows, std::int64_t columns,
            std::int64_t depth, std::int64_t gap)
+      : Matrices(a_transposed, b_transposed, rows, columns, depth, gap, 0) {
+    a = random_values(std::ssize(a), 1);
+    b = random_values(std::ssize(b), 2);
+    c = random_values(std::ssize(c), 3);
+  }
+
+  Matrices(Transpose a_transposed, Transpose b_transposed, std::int64_t rows, std::int64_t columns,
+           std::int64_t depth, std::int64_t gap, float value)
       : ta(a_transposed),
         tb(b_transposed),
         m(rows),
@@ -42,18 +51,37 @@ struct Matrices {
         lda(row_distance(ta == Transpose::yes ? m : k, gap)),
         ldb(row_distance(tb == Transpose::yes ? k : n, gap)),
         ldc(row_distance(n, gap)),
-        a(random_values(lda * (ta == Transpose::yes ? k : m), 1)),
-        b(random_values(ldb * (tb == Transpose::yes ? n : k), 2)),
-        c(random_values(ldc * m, 3)) {}
+        a(filled(lda * (ta == Transpose::yes ? k : m), value)),
+        b(filled(ldb * (tb == Transpose::yes ? n : k), value)),
+        c(filled(ldc * m, value)) {}
+
+  /// The elements of others in another layout. What lies between rows is NaN, which shows where it is used.
+  Matrices(const Matrices& others, Transpose a_transposed, Transpose b_transposed, std::int64_t gap)
+      : Matrices(a_transposed, b_transposed, others.m, others.n, others.k, gap, kNan) {
+    for (std::int64_t i = 0; i < k; ++i) {
+      for (std::int64_t row = 0; row < m; ++row) a[a_index(row, i)] = others.a_at(row, i);
+      for (std::int64_t column = 0; column < n; ++column) b[b_index(i, column)] = others.b_at(i, column);
+    }
+    c = laid_out(others.c);
+  }
 
   static std::int64_t row_distance(std::int64_t row, std::int64_t gap) {
     return gap == 1024 ? (row + 1023) / 1024 * 1024 : row + gap;
   }
-  const float& a_at(std::int64_t row, std::int64_t i) const {
-    return a[static_cast<std::size_t>(ta == Transpose::yes ? i * lda + row : row * lda + i)];
+  std::size_t a_index(std::int64_t row, std::int64_t i) const {
+    return static_cast<std::size_t>(ta == Transpose::yes ? i * lda + row : row * lda + i);
   }
-  const float& b_at(std::int64_t i, std::int64_t column) const {
-    return b[static_cast<std::size_t>(tb == Transpose::yes ? column * ldb + i : i * ldb + column)];
+  std::size_t b_index(std::int64_t i, std::int64_t column) const {
+    return static_cast<std::size_t>(tb == Transpose::yes ? column * ldb + i : i * ldb + column);
+  }
+  const float& a_at(std::int64_t row, std::int64_t i) const { return a[a_index(row, i)]; }
+  const float& b_at(std::int64_t i, std::int64_t column) const { return b[b_index(i, column)]; }
+  /// Values without gaps in the layout of C.
+  Values laid_out(const Values& values) const {
+    Values result = filled(ldc * m, kNan);
+    for (std::int64_t row = 0; row < m; ++row)
+      std::copy_n(values.begin() + row * n, n, result.begin() + row * ldc);
+    return result;
   }
 
   Values product(float beta) const {
@@ -125,13 +153,20 @@ TEST_CASE("gemm equals plain loops for every transposition, beta and leading dim
                                      // A in parts of some rows and some of k, as it is and by tiles
                                      {530, 29, 250},
                                      {275, 515, 500}}));
-  const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
-  const int gap = GENERATE(0, 3, 1024);
-  const Matrices matrices(ta, tb, m, n, k, gap);
+  // The slow plain loops run once for all layouts.
+  const Matrices plain(Transpose::no, Transpose::no, m, n, k, 0);
   for (const float beta : {0.0f, 1.0f, -0.5f}) {
-    const Values result = matrices.product(beta);
-    CHECK(difference(result, matrices.reference_product(beta)) < 1e-5);
-    if (gemm_is_chained()) CHECK(same_bits(result, matrices.chains(beta)));
+    const Values expected = plain.reference_product(beta);
+    const Values chains = gemm_is_chained() ? plain.chains(beta) : Values();
+    for (const Transpose ta : {Transpose::no, Transpose::yes})
+      for (const Transpose tb : {Transpose::no, Transpose::yes})
+        for (const int gap : {0, 3, 1024}) {
+          CAPTURE(m, n, k, beta, ta, tb, gap);
+          const Matrices matrices(plain, ta, tb, gap);
+          const Values result = matrices.product(beta);
+          CHECK(difference(result, matrices.laid_out(expected)) < 1e-5);
+          if (gemm_is_chained()) CHECK(same_bits(result, matrices.laid_out(chains)));
+        }
   }
 }
 
