@@ -78,10 +78,13 @@ inline void add_weighted(const float* x, const HalfWeights& weights, Columns& su
 #endif
 }
 
-/// The weighted sums of the columns of one block, plus 2^31 each, so that none is negative.
+/// Makes weighted sums positive.
+constexpr std::uint32_t kBias = 1u << 31;
+
+/// The weighted sums of the columns of one block, plus kBias each.
 struct BlockColumns {
   BlockColumns() {
-    for (Columns& sum : sums) sum = Columns{} + (1u << 31);
+    for (Columns& sum : sums) sum = Columns{} + kBias;
   }
   void add(const float* row, const HalfWeights& weights) {
     for (int v = 0; v < kVectors; ++v) add_weighted(row + v * kLanes, weights, sums[v]);
@@ -100,9 +103,14 @@ struct BlockColumns {
 class BlockSums {
  public:
   void add(const float* block) {
-    BlockColumns columns;
-    for (int row = 0; row < kRows; ++row) columns.add(block + row * kColumns, kWeights[row]);
-    add(columns);
+    ++blocks_;
+    // One vector of columns after the other, so that the sums stay in registers.
+    for (int v = 0; v < kVectors; ++v) {
+      Columns sum = Columns{} + kBias;
+      for (int row = 0; row < kRows; ++row)
+        add_weighted(block + row * kColumns + v * kLanes, kWeights[row], sum);
+      add(v, sum);
+    }
   }
 
   /// Adds a block of zeros, but for elements [first, last).
@@ -143,11 +151,12 @@ class BlockSums {
  private:
   void add(const BlockColumns& columns) {
     ++blocks_;
-    for (int v = 0; v < kVectors; ++v) {
-      const auto words = std::bit_cast<Words>(columns.sums[v]);
-      later_whole_[v] += whole_[v] += words;
-      later_upper_[v] += upper_[v] += words >> 32;
-    }
+    for (int v = 0; v < kVectors; ++v) add(v, columns.sums[v]);
+  }
+  void add(int v, const Columns& sum) {
+    const auto words = std::bit_cast<Words>(sum);
+    later_whole_[v] += whole_[v] += words;
+    later_upper_[v] += upper_[v] += words >> 32;
   }
 
   std::uint64_t blocks_ = 0;
