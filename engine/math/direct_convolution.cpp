@@ -379,11 +379,9 @@ class DirectConvolution final : public Convolution {
     });
   }
 
-  /// dw += the products of a window. Filters are shared by whole vectors; where the kernel sums short runs
-  /// of several rows together, its sums depend on the number of filters.
+  /// dw += the products of a window, whose filters threads share by whole vectors.
   void add_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
                     float* dw) const {
-    constexpr std::int64_t kShortRun = 5;
     const auto kernel = job.x_width > 0 ? kernels_.add_sliding_products : kernels_.add_products;
     const std::int64_t vectors = (job.filters + kernels_.lanes - 1) / kernels_.lanes;
     const std::int64_t work =

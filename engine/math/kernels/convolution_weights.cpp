@@ -67,14 +67,12 @@ ProductsTile products_tile_of(std::int64_t required) {
 }
 
 // With few inputs in a row, several kernel rows together keep the processor busy.
-constexpr int kMaxShort = 5;
-
 template <int vectors, int rows>
 ProductsTile short_tile_of(std::int64_t height, std::int64_t taps) {
   if constexpr (rows == 0)
     return nullptr;
   else
-    return height == rows ? products_tile_of<vectors, rows, kMaxShort>(taps)
+    return height == rows ? products_tile_of<vectors, rows, kShortRun>(taps)
                           : short_tile_of<vectors, rows - 1>(height, taps);
 }
 
@@ -85,7 +83,7 @@ inline std::int64_t rows_together(const Correlation& job, std::int64_t first_fil
   if (!job.portable) return job.run > longest_run ? 1 : most;
   constexpr std::int64_t kWidest = 16;
   const std::int64_t filters = job.filters - first_filter / (2 * kWidest) * (2 * kWidest);
-  return job.run > kMaxShort ? 1 : filters > kWidest ? 2 : 5;
+  return job.run > kShortRun ? 1 : filters > kWidest ? 2 : 5;
 }
 
 /// The output rows that tap row `ky` serves.
@@ -98,7 +96,7 @@ void products_block(const Correlation& job, const ImageBlock& block, std::int64_
                     const float* x, const float* dy, std::int64_t filters, float* dw, std::int64_t dw_tap) {
   constexpr int kMaxTaps = kMaxTile / vectors;
   constexpr int kMaxRows = kMaxTaps >= 24 ? 5 : kMaxTaps >= 10 ? 2 : 1;
-  constexpr int kLongestRun = kMaxShort < kMaxTaps ? kMaxShort : kMaxTaps - 1;
+  constexpr int kLongestRun = kShortRun < kMaxTaps ? kShortRun : kMaxTaps - 1;
   const std::int64_t together = rows_together(job, first_filter, kMaxRows, kLongestRun);
   const std::int64_t dw_run = job.run * dw_tap, dw_row = job.tap_columns * dw_run;
   const auto add_rows = [=, &job, &block](std::int64_t rows, std::int64_t ky, std::int64_t kx,

@@ -130,6 +130,10 @@ struct Correlation {
   bool portable = false;    ///< sums in the order of 32 registers of 16 lanes, whatever the processor has
 };
 
+/// The most inputs of a run with which add_products sums several tap rows together. Its sums then depend on
+/// how many filters it gets.
+constexpr int kShortRun = 5;
+
 /// Images for add_products, one after the other in x and dy.
 struct ImageBlock {
   std::int64_t images = 0, x_image = 0, dy_image = 0;
