@@ -11,8 +11,20 @@ namespace {
 class Largest {
  public:
   [[gnu::always_inline]] void add(std::int64_t count, const float* x) {
-    for (; count >= kFloats; count -= kFloats, x += kFloats) add_vectors(x);
+    for (; count >= kFloats; count -= kFloats, x += kFloats)
+      for (int v = 0; v < kVectors; ++v) {
+        Integers vector;
+        __builtin_memcpy(&vector, x + v * kLanes, sizeof vector);
+        add(v, vector);
+      }
     for (; count > 0; --count, ++x) add_one(*x);
+  }
+
+  /// Adds a vector; `index` counts them.
+  [[gnu::always_inline]] void add(int index, const Integers& vector) {
+    const Integers bits = vector & 0x7fffffff;
+    Integers& lanes = lanes_[index % kVectors];
+    lanes = lanes > bits ? lanes : bits;
   }
 
   std::uint32_t bits() const {
@@ -26,14 +38,6 @@ class Largest {
  private:
   static constexpr int kVectors = 4, kFloats = kVectors * kLanes;
 
-  void add_vectors(const float* x) {
-    for (int v = 0; v < kVectors; ++v) {
-      Integers bits;
-      __builtin_memcpy(&bits, x + v * kLanes, sizeof bits);
-      bits &= 0x7fffffff;
-      lanes_[v] = lanes_[v] > bits ? lanes_[v] : bits;
-    }
-  }
   void add_one(float x) {
     const std::int32_t bits = __builtin_bit_cast(std::int32_t, x) & 0x7fffffff;
     rest_ = rest_ > bits ? rest_ : bits;

@@ -22,9 +22,22 @@ typedef std::uint8_t LooseBytes __attribute__((vector_size(kLanes), aligned(1), 
 inline Vector load(const float* from) { return *reinterpret_cast<const LooseVector*>(from); }
 inline void store(const Vector& vector, float* to) { *reinterpret_cast<LooseVector*>(to) = vector; }
 
-/// Hides where a pointer comes from: else the compiler keeps a pointer for each row or pixel of a tile, and
-/// runs out of registers.
-inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
+/// Hides where a pointer comes from: else the compiler keeps a pointer for each row or pixel of a tile, or
+/// the values behind it, and runs out of registers.
+template <class Value>
+inline void hide(const Value*& pointer) {
+  asm("" : "+r"(pointer));
+}
+
+/// Keeps additions in the order of the program where registers are few: else GCC adds in pairs, and moves
+/// sums through memory.
+template <class Values>
+[[gnu::always_inline]] inline Values in_order(Values sum) {
+#if defined(__SSE2__) && KERNEL_REGISTERS == 16
+  asm("" : "+x"(sum));
+#endif
+  return sum;
+}
 
 constexpr std::int64_t kLine = 16;  ///< floats of a cache line
 
