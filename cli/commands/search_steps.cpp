@@ -101,8 +101,9 @@ OpenSearch open_search(const Job& job, const std::string& parent,
     return {std::move(folder), std::move(facts)};
   }
   const SearchPlan plan = make_plan();
-  const std::vector<std::string> configs = configs_of(plan);
+  // First: it refuses more folds than samples, and the configs of so many trials take minutes.
   ScoreFacts facts = facts_of(source_of(plan, plan.trials.front()), plan.method == kHalving);
+  const std::vector<std::string> configs = configs_of(plan);
   if (facts.split == "test")
     job.warn(
         "note: trials are compared by test samples; data.validation=0.1 would hold out training samples "

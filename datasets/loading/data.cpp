@@ -87,7 +87,9 @@ Fold fold_of(const Config& config, std::uint64_t seed, std::int64_t samples) {
   const Config fold = config.at("fold");
   const auto count = fold.get<std::int64_t>("of"), number = fold.get<std::int64_t>("number");
   if (number > count) fold.fail("number", fmt::format("there are folds 1 to {}", count));
-  if (count > samples) fold.fail("of", fmt::format("{} samples cannot make {} folds", samples, count));
+  if (count > samples)
+    fold.fail("of", fmt::format("{} samples cannot make {} folds", samples, count),
+              fmt::format("at most {} folds: each holds out one sample or more", samples));
   return {.number = static_cast<int>(number) - 1, .count = static_cast<int>(count), .seed = seed};
 }
 

@@ -214,6 +214,17 @@ TEST_CASE("seeds of cross-validation that do not exist are a mistake", "[search]
   CHECK(run.trainer({"cv", "a.yaml", "-k", "100000", "--seeds", "100000"}).code == 2);
 }
 
+TEST_CASE("more folds than samples are refused at once, before there is a directory", "[search]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"cv", "a.yaml", "-k", "100000"}, 1, 20);
+  INFO(result.out << result.err);
+  CHECK_FALSE(result.timed_out);
+  CHECK(result.code == 2);
+  CHECK(result.err.find("error: 40 samples cannot make 100000 folds") == 0);
+  CHECK(result.err.find("help: at most 40") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(run.path("cv")));
+}
+
 TEST_CASE("a fold that fails makes the code of cross-validation, and the others make the mean", "[search]") {
   const SmallRun run;
   const ProgramResult all = run.trainer({"cv", "a.yaml", "-k", "2", "-s", "train.optimizer.sgd.lr=1e30"});
