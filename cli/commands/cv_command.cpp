@@ -84,8 +84,9 @@ int cv_command(const Job& job) {
   const TrialTable table(plan, facts);
   TrialRunner runner = make_runner(job, folder, facts, table);
   if (!arguments.quiet)
-    job.print(header(folder, facts, arguments.search.jobs, ended_trials(plan, runner, facts).size()) + "\n" +
-              table.heading());
+    print_at_once(
+        job, header(folder, facts, arguments.search.jobs, ended_trials(plan, runner, facts).size()) + "\n" +
+                 table.heading());
   const bool is_complete = runner.run(plan.trials, 1);
   const std::vector<EndedTrial> trials = ended_trials(plan, runner, facts);
   const auto failed =

@@ -119,6 +119,11 @@ std::vector<std::string> trial_flags(const Arguments& arguments) {
   return flags;
 }
 
+void print_at_once(const Job& job, std::string_view text) {
+  job.print(text);
+  flush_output();
+}
+
 TrialRunner make_runner(const Job& job, SearchFolder& folder, const ScoreFacts& facts,
                         const TrialTable& table) {
   const SearchArguments& search = job.arguments.search;
@@ -131,8 +136,7 @@ TrialRunner make_runner(const Job& job, SearchFolder& folder, const ScoreFacts& 
            .deadline = deadline,
            .on_end = [&](const Trial& trial, const Outcome& outcome) {
              if (job.arguments.quiet) return;
-             job.print(table.line(trial, outcome));
-             flush_output();
+             print_at_once(job, table.line(trial, outcome));
            }}};
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands/commands.h"
@@ -30,6 +31,9 @@ OpenSearch open_search(const Job& job, const std::string& parent,
 
 /// The flags of the command line that place a trial, as words of `trainer train`.
 std::vector<std::string> trial_flags(const Arguments& arguments);
+
+/// Prints without a buffer: a pipe whose reader is gone then asks for a stop.
+void print_at_once(const Job& job, std::string_view text);
 
 /// Runs trials as the command line asks, and prints a line of the table for each that ends. All arguments
 /// must outlive it.

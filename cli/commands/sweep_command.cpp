@@ -141,8 +141,9 @@ int sweep_command(const Job& job) {
   const TrialTable table(plan, facts);
   TrialRunner runner = make_runner(job, folder, facts, table);
   if (!arguments.quiet)
-    job.print(header(folder, facts, arguments.search.jobs, ended_trials(plan, runner, facts).size()) + "\n" +
-              table.heading());
+    print_at_once(
+        job, header(folder, facts, arguments.search.jobs, ended_trials(plan, runner, facts).size()) + "\n" +
+                 table.heading());
   const bool is_complete = run_rungs(runner, plan, facts);
   const std::vector<EndedTrial> trials = ended_trials(plan, runner, facts);
   if (!trials.empty()) {

@@ -73,6 +73,22 @@ TEST_CASE("a sweep that was killed or interrupted resumes and ends with the tabl
   CHECK(run.trainer({"sweep", "int", "-s", "train.epochs=1"}).code == 2);
 }
 
+TEST_CASE("a reader of the output that goes away stops a search, which resumes", "[search]") {
+  const SmallRun run;
+  const std::vector<std::string> words =
+      GENERATE(std::vector<std::string>{"sweep", "a.yaml", "-s", "train.batch=[4,8]"},
+               std::vector<std::string>{"cv", "a.yaml", "-k", "2"});
+  const ProgramResult result =
+      run.shell("{ $TRAINER" + quoted(with(words, {"-o", "s", "-s", "train.epochs=50"})) +
+                " 2> err; echo $? > code; } | head -n 1");
+  const std::string messages = read_text(run.path("err"));
+  INFO(messages);
+  CHECK(read_text(run.path("code")) == "130\n");
+  CHECK(messages.find("stopped: 1 of 2 trials have a result; saved s\nresume with: trainer " + words.front() +
+                      " s\n") != std::string::npos);
+  CHECK(run.trainer({words.front(), "s"}).code == 0);
+}
+
 TEST_CASE("successive halving ends with the trial that a whole run gives, and pauses the others",
           "[search]") {
   const SmallRun run;
