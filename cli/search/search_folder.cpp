@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char *kPlan = "plan.json", *kResults = "results.jsonl";
+constexpr const char *kPlan = "plan.json", *kResults = "results.jsonl", *kLock = "lock";
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 
 [[noreturn]] void cannot_create(const fs::path& path, const std::string& why) {
@@ -23,9 +24,21 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
               "--out DIR puts it elsewhere");
 }
 
-fs::path create_directory_of(const std::string& out, const std::string& folder, const std::string& name) {
+/// The directories that `path` lacks, deepest first.
+std::vector<fs::path> missing_directories(fs::path path) {
+  std::vector<fs::path> missing;
+  std::error_code ignored;
+  for (; !path.empty() && !fs::exists(fs::symlink_status(path, ignored)); path = path.parent_path())
+    missing.push_back(path);
+  return missing;
+}
+
+/// Adds what it creates to `created`, deepest first.
+fs::path create_directory_of(const std::string& out, const std::string& folder, const std::string& name,
+                             std::vector<fs::path>& created) {
   std::error_code error;
   if (!out.empty()) {
+    created = missing_directories(out);
     fs::create_directories(out, error);
     if (error) cannot_create(out, error.message());
     if (!fs::is_empty(out, error)) cannot_create(out, "it exists and is not empty");
@@ -35,6 +48,7 @@ fs::path create_directory_of(const std::string& out, const std::string& folder, 
     throw Error(ExitCode::usage, fmt::format("`{}` cannot name a search", name),
                 "a word without slashes; --out takes a path");
   const fs::path first = fs::path(folder) / name;
+  created = missing_directories(folder);
   fs::create_directories(folder, error);
   if (error) cannot_create(first, error.message());
   fs::path path = first;
@@ -42,6 +56,7 @@ fs::path create_directory_of(const std::string& out, const std::string& folder, 
     if (error) cannot_create(path, error.message());
     path = fmt::format("{}-{}", first.string(), number);
   }
+  created.insert(created.begin(), path);
   return path;
 }
 
@@ -86,18 +101,38 @@ std::string number_text(const Trial& trial) { return fmt::format("{:03}", trial.
 
 SearchFolder::SearchFolder(const std::string& out, const std::string& folder, const std::string& name,
                            const SearchPlan& plan, const std::vector<std::string>& configs)
-    : path_(create_directory_of(out, folder, name)), plan_(plan) {
-  lock();
+    : plan_(plan) {
+  std::vector<fs::path> created;
+  bool is_mine = false;
+  try {
+    path_ = create_directory_of(out, folder, name, created);
+    lock();
+    // Another process may have begun since the first look.
+    if (is_one(path_)) cannot_create(path_, "it exists and is not empty");
+    is_mine = true;
+    write_plan(configs);
+    open_results();
+  } catch (...) {
+    std::error_code ignored;
+    // Files of another process stay.
+    if (is_mine)
+      for (const char* part : {kPlan, kResults, "configs", "trials", "logs", kLock})
+        fs::remove_all(path_ / part, ignored);
+    for (const fs::path& directory : created) ::rmdir(directory.c_str());
+    throw;
+  }
+}
+
+void SearchFolder::write_plan(const std::vector<std::string>& configs) const {
   for (const char* part : {"configs", "trials", "logs"}) {
     std::error_code error;
     fs::create_directory(path_ / part, error);
     if (error) cannot_create(path_ / part, error.message());
   }
-  for (const Trial& trial : plan.trials)
+  for (const Trial& trial : plan_.trials)
     write_file(config_of(trial), configs.at(static_cast<std::size_t>(trial.number) - 1));
   // Last: a directory with a plan can be resumed.
-  write_file(path_ / kPlan, json_of(plan).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  open_results();
+  write_file(path_ / kPlan, json_of(plan_).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 SearchFolder::SearchFolder(const fs::path& path) : path_(path) {
@@ -118,7 +153,7 @@ bool SearchFolder::is_one(const fs::path& path) {
 }
 
 void SearchFolder::lock() {
-  const fs::path path = path_ / "lock";
+  const fs::path path = path_ / kLock;
   lock_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (lock_.number() < 0)
     throw Error(ExitCode::usage,

@@ -41,7 +41,8 @@ struct SearchPlan {
 class SearchFolder {
  public:
   /// Creates `out`, which must be empty or missing, or, if that is empty, `folder`/`name`, then
-  /// name-2 ... `configs`: the resolved configuration of each trial. Error(usage) if that fails.
+  /// name-2 ... `configs`: the resolved configuration of each trial. Error if that fails, which leaves
+  /// nothing behind.
   SearchFolder(const std::string& out, const std::string& folder, const std::string& name,
                const SearchPlan& plan, const std::vector<std::string>& configs);
   /// Opens the directory of a search. Error(usage) if it is none, or if another process uses it.
@@ -61,6 +62,7 @@ class SearchFolder {
 
  private:
   void lock();
+  void write_plan(const std::vector<std::string>& configs) const;
   void open_results();
 
   std::filesystem::path path_;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/end_to_end/small_run.h"
+#include "tests/support/skip.h"
 
 namespace trainer {
 namespace {
@@ -165,6 +166,22 @@ TEST_CASE("a search prints its table where a file of its directory cannot be wri
   CHECK(result.out.find(last) != std::string::npos);
   CHECK(result.out.find("saved ") == std::string::npos);
   CHECK(result.err.find("cannot write s/" + file) != std::string::npos);
+}
+
+TEST_CASE("a search that the disk has no space for leaves nothing of its directory", "[search]") {
+  const SmallRun run;
+  const std::string words = GENERATE("sweep ../a.yaml -s train.batch=[4,8]", "cv ../a.yaml -k 2");
+  const std::string out = GENERATE("", " -o new/below", " -o empty");
+  const std::string size = GENERATE("4k", "8k");
+  const std::string disk =
+      "mkdir -p disk && unshare -m sh -c 'mount -t tmpfs -o size=" + size + " tmpfs disk && cd disk && ";
+  if (run.shell(disk + "true'").code != 0) skip_test("no small disk can be mounted here");
+  const ProgramResult result = run.shell(disk + "mkdir empty && $TRAINER " + words + " -s data.path=../set" +
+                                         out + "; code=$?; find . -mindepth 1; exit $code'");
+  INFO(words << out << ' ' << size << '\n' << result.out << result.err);
+  CHECK(result.code == 1);
+  CHECK(result.err.find("No space left on device") != std::string::npos);
+  CHECK(result.out == "./empty\n");
 }
 
 TEST_CASE("a mistake in a space, a config or a flag is found before there is a directory", "[search]") {
