@@ -21,6 +21,9 @@ namespace {
   throw Error(ExitCode::usage, std::move(what), std::move(help));
 }
 
+/// "-n,--ranks": users know one of them.
+std::string names_of(const CLI::Option& flag) { return flag.get_name(false, true); }
+
 /// Reads a command line by the flags of its command.
 class CommandLine {
  public:
@@ -33,6 +36,7 @@ class CommandLine {
 
  private:
   const CLI::Option* find_flag(const std::string& word) const;
+  const CLI::Option* flag_of_command(const std::string& name) const;
   bool takes_next_word(const std::string& word) const;
   std::vector<std::size_t> plain_words() const;
   void put_verb_first();
@@ -55,6 +59,14 @@ class CommandLine {
 const CLI::Option* CommandLine::find_flag(const std::string& word) const {
   for (const CLI::App* command : app_.get_subcommands([](const CLI::App*) { return true; }))
     if (const CLI::Option* option = command->get_option_no_throw(word))
+      if (!option->get_positional()) return option;
+  return nullptr;
+}
+
+/// The flag of the subcommand; null for the name of anything else.
+const CLI::Option* CommandLine::flag_of_command(const std::string& name) const {
+  for (const CLI::App* command : app_.get_subcommands())
+    if (const CLI::Option* option = command->get_option_no_throw(name))
       if (!option->get_positional()) return option;
   return nullptr;
 }
@@ -144,11 +156,14 @@ void CommandLine::check_leftovers(const CLI::App& command) const {
 /// was given a disallowed flag override".
 void CommandLine::check_values(const CLI::ParseError& mistake) const {
   const std::string what = mistake.what(), name = what.substr(0, what.find(':'));
-  const CLI::Option* flag = find_flag(name);
-  if (flag && what.ends_with(" missing"))
-    fail(name + " expects a value", fmt::format("{} {}", name, flag->get_type_name()));
-  if (flag && what.find(": At Most ") != std::string::npos)
-    fail(name + " is given more than once", "one of them");
+  if (const CLI::Option* flag = flag_of_command(name)) {
+    const std::string names = names_of(*flag);
+    if (what.ends_with(" missing"))
+      fail(names + " expects a value", fmt::format("{} {}", name, flag->get_type_name()));
+    if (what.find(": At Most ") != std::string::npos) fail(names + " is given more than once", "one of them");
+    fail(names + what.substr(name.size()),
+         "trainer " + app_.get_subcommands().front()->get_name() + " --help");
+  }
   for (const CLI::App* command : app_.get_subcommands()) {
     const CLI::Option* run = command->get_option_no_throw("RUN");
     if (run != nullptr && name == "RUN" && what.find(" required but received ") != std::string::npos)
@@ -201,7 +216,7 @@ void CommandLine::parse() {
     fail("RUN is an empty word", "a run directory, such as runs/NAME; a variable of the shell may be unset");
   for (const CLI::Option* flag : command->get_options())
     if (!flag->get_positional() && flag->get_name() != "--set" && std::ranges::count(flag->results(), "") > 0)
-      fail(flag->get_name() + " expects a value that is not empty", "a variable of the shell may be unset");
+      fail(names_of(*flag) + " expects a value that is not empty", "a variable of the shell may be unset");
   take_texts();
   check_flags();
   take_search(*command);

@@ -137,8 +137,8 @@ StepRange step_range_of(const std::string& text) {
 
 std::vector<int> rank_counts_of(const std::string& text, bool single) {
   constexpr std::size_t kMostCounts = 64;
-  const std::string what = single ? fmt::format("--ranks expects a number from 1 to {}", kMaxPlannedRanks)
-                                  : "--ranks expects ascending numbers";
+  const std::string what = single ? fmt::format("-n,--ranks expects a number from 1 to {}", kMaxPlannedRanks)
+                                  : "-n,--ranks expects ascending numbers";
   const std::string help = single ? "-n 4" : "-n 1,2,4,8 or -n 1,2,4,...,1024";
   std::vector<int> counts;
   bool gap = false;

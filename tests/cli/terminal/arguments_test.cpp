@@ -126,21 +126,32 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK(mistake_in({"--mesh", "0x2", "a.yaml"}).what == "--mesh expects DxM, got `0x2`");
   CHECK(mistake_in({"-p", "-m", "a.yaml"}).what == "--datapar and --modelpar together need --mesh DxM");
   CHECK(mistake_in({"eval", "runs/a", "runs/b"}).what == "unexpected argument `runs/b`");
-  CHECK(mistake_in({"a.yaml", "-n"}).what == "--ranks expects a value");
+  CHECK(mistake_in({"a.yaml", "-n"}).what == "-n,--ranks expects a value");
   CHECK(mistake_in({"a.yaml", "-n"}).help == "--ranks N");
   CHECK(mistake_in({"a.yaml", "--datapar=false"}).what == "--datapar takes no value");
   CHECK(mistake_in({"a.yaml", "--quiet=maybe"}).what == "--quiet takes no value");
   CHECK(mistake_in({"generate", "runs/a", "--json=false"}).what == "--json takes no value");
-  CHECK(mistake_in({"a.yaml", "-s"}).what == "--set expects a value");
+  CHECK(mistake_in({"a.yaml", "-s"}).what == "-s,--set expects a value");
   CHECK(mistake_in({"a.yaml", "--init", ""}).what == "--init expects a value that is not empty");
   CHECK(mistake_in({"a.yaml", "--walltime", ""}).what == "--walltime expects a value that is not empty");
-  CHECK(mistake_in({"forecast", "a.yaml", "-n", ""}).what == "--ranks expects a value that is not empty");
+  CHECK(mistake_in({"forecast", "a.yaml", "-n", ""}).what == "-n,--ranks expects a value that is not empty");
   CHECK(mistake_in({"a.yaml", "--seed", "1", "--seed", "2"}).what == "--seed is given more than once");
   CHECK(mistake_in({"--progress", "dots", "a.yaml"}).what ==
         "--progress: expects auto, bar, json, none or plain, got `dots`");
   CHECK_FALSE(mistake_in({"train"}).what.empty());
   CHECK_FALSE(mistake_in({}).what.empty());
   CHECK_FALSE(mistake_in({"-q", "-v", "a.yaml"}).what.empty());
+}
+
+TEST_CASE("a mistake in a value names both spellings of its flag", "[cli]") {
+  CHECK(mistake_in({"a.yaml", "-n", "0"}).what ==
+        "-n,--ranks: expects a whole number from 1 to 1000000, got `0`");
+  CHECK(mistake_in({"a.yaml", "-n", "2", "-n", "3"}).what == "-n,--ranks is given more than once");
+  CHECK(mistake_in({"cv", "a.yaml", "-k", "1"}).what ==
+        "-k,--folds: expects a whole number from 2 to 100000, got `1`");
+  CHECK(mistake_in({"a.yaml", "-qn", "x"}).what.starts_with("-n,--ranks: expects"));
+  CHECK(mistake_in({"a.yaml", "-o", ""}).what == "-o,--out expects a value that is not empty");
+  CHECK(mistake_in({"plan", "a.yaml", "-n", "0"}).what.starts_with("-n,--ranks expects a number"));
 }
 
 TEST_CASE("two dashes end the flags", "[cli]") {
