@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "engine/core/counted.h"
+
 namespace trainer {
 
 void Dataset::read_labels(std::span<const std::int64_t>, std::span<std::int32_t>) const {
@@ -35,8 +37,8 @@ void GivenFiles::require(const std::vector<std::string>& what) const {
     flags += (flags.empty() ? "--data " : " --data ") + name;
   }
   throw Error(ExitCode::usage,
-              fmt::format("--data takes {} file{} of this format, {} given: {}", what.size(),
-                          what.size() == 1 ? "" : "s", files.size(), names),
+              fmt::format("--data takes {} of this format, {} given: {}", counted(std::ssize(what), "file"),
+                          files.size(), names),
               flags);
 }
 

@@ -19,14 +19,6 @@
 
 namespace trainer {
 
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::ptrdiff_t first = number < 0 ? 1 : 0;
-  for (std::ptrdiff_t place = std::ssize(digits) - 3; place > first; place -= 3)
-    digits.insert(static_cast<std::size_t>(place), ",");
-  return digits;
-}
-
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::array units{"KiB", "MiB", "GiB", "TiB"};
   double amount = static_cast<double>(bytes) / 1024;
@@ -115,10 +107,6 @@ std::string short_number(double number) {
   if (std::isnan(number)) return "nan";
   const double size = std::abs(number);
   return size >= 1000 && size < 1e15 ? grouped(std::llround(number)) : fmt::format("{:.4g}", number);
-}
-
-std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending) {
-  return grouped(number) + " " + noun + (number == 1 ? "" : plural_ending);
 }
 
 std::size_t columns_of(const std::string& utf8) {

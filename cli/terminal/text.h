@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/counted.h"
 #include "models/training/observer.h"
 
 namespace trainer {
 
-/// "274,758"
-std::string grouped(std::int64_t number);
 /// "1.0 MiB"
 std::string bytes_text(std::int64_t bytes);
 /// "0.41s", "12s", "3:05", "2:00:05"
@@ -37,8 +36,6 @@ std::string fraction_text(double fraction, int decimals = 2);
 std::string metric_text(const MetricFacts& metric, double value, int decimals = 1);
 /// "1,200", "421,247", "0.0412", "3.1e-06"
 std::string short_number(double number);
-/// "4 ranks", "1 rank"
-std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending = "s");
 /// Rows of as many cells each, as columns: the first `left` ones begin at the left, the others end at the
 /// right. Control characters of a cell become visible, newlines too. Where 80 columns need it, columns stand
 /// closer, and a first column of texts takes several lines.

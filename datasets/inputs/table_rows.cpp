@@ -11,6 +11,7 @@
 
 #include "datasets/readers/csv_text.h"
 #include "engine/config/source.h"
+#include "engine/core/counted.h"
 
 namespace trainer {
 namespace {
@@ -135,15 +136,13 @@ bool TableRows::read(const std::vector<std::string>& fields, std::int64_t line, 
                       (lacking_.size() < names_.size() ? "; the first one lacks " + listed(lacking_) : ""));
   }
   if (!is_settled())
-    fail_at(path_, line,
-            fmt::format("{} field{}, {} expected", fields.size(), fields.size() == 1 ? "" : "s",
-                        features_.inputs()),
-            data_.form.columns.empty() ? "one for each input of the model"
-                                       : fmt::format("or {} with the columns that the model does not read",
-                                                     data_.form.columns.size()));
+    fail_at(
+        path_, line, fmt::format("{}, {} expected", counted(std::ssize(fields), "field"), features_.inputs()),
+        data_.form.columns.empty()
+            ? "one for each input of the model"
+            : fmt::format("or {} with the columns that the model does not read", data_.form.columns.size()));
   if (fields.size() != fields_)
-    fail_at(path_, line,
-            fmt::format("{} field{}, {} expected", fields.size(), fields.size() == 1 ? "" : "s", fields_),
+    fail_at(path_, line, fmt::format("{}, {} expected", counted(std::ssize(fields), "field"), fields_),
             "all lines must have as many fields as the first one");
   if (id_place_ > 0) id = without_spaces(fields[id_place_ - 1]);
   for (std::size_t i = 0; i < places_.size(); ++i) {

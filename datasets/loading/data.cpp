@@ -12,6 +12,7 @@
 #include "datasets/loading/missing_data.h"
 #include "datasets/subset.h"
 #include "engine/config/registry.h"
+#include "engine/core/counted.h"
 #include "engine/core/random.h"
 
 namespace trainer {
@@ -114,8 +115,7 @@ Choice choose_validation(const Config& config, std::uint64_t seed, std::int64_t 
   if (validation == 0) return choice;
   choice = choose(choice.others, validation, RandomStream(seed, "data.validation"));
   if (!choice.others.empty()) return choice;
-  const std::string left =
-      fmt::format("{} sample{}", choice.chosen.size(), choice.chosen.size() == 1 ? "" : "s");
+  const std::string left = counted(std::ssize(choice.chosen), "sample");
   if (config.get<double>("fraction") < 1)
     config.fail("fraction", "leaves " + left + ", which `validation` holds out", "a larger fraction");
   config.fail("validation", "holds out all of the " + left + ": none is left for training",

@@ -9,6 +9,7 @@
 
 #include "datasets/readers/csv_text.h"
 #include "engine/config/source.h"
+#include "engine/core/counted.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -96,12 +97,11 @@ std::size_t CsvColumns::find(const std::string& key) const {
                        count());
   if (help.empty() && count() == 1)
     help = "separators are comma, semicolon and tab; convert a table with another one";
-  throw Error(
-      ExitCode::data,
-      {Diagnostic{.what = fmt::format("there is no column {}", in_quotes(key)),
-                  .place = path_,
-                  .notes = {fmt::format("it has {} column{}", count(), count() == 1 ? "" : "s"), known},
-                  .help = std::move(help)}});
+  throw Error(ExitCode::data,
+              {Diagnostic{.what = fmt::format("there is no column {}", in_quotes(key)),
+                          .place = path_,
+                          .notes = {"it has " + counted(static_cast<std::int64_t>(count()), "column"), known},
+                          .help = std::move(help)}});
 }
 
 bool CsvColumns::find_inputs(const std::vector<TableColumn>& trained) {

@@ -12,6 +12,7 @@
 #include "datasets/readers/csv_layout.h"
 #include "datasets/readers/csv_text.h"
 #include "engine/config/source.h"
+#include "engine/core/counted.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -147,8 +148,7 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
     if (!columns) settle(fields.size());
     if (fields.size() != columns->count())
       fail_at(path, csv.line(),
-              fmt::format("{} field{}, {} expected", fields.size(), fields.size() == 1 ? "" : "s",
-                          columns->count()),
+              fmt::format("{}, {} expected", counted(std::ssize(fields), "field"), columns->count()),
               "all lines must have as many fields as the first sample");
     for (std::size_t i = 0; i < builders.size(); ++i) builders[i].add(fields[table.inputs[i].column]);
     for (const std::size_t column : columns->targets()) {
@@ -162,7 +162,7 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
   }
   if (table.lines.empty())
     fail_at(path, std::max<std::int64_t>(csv.line(), 1), "CSV file holds no sample",
-            fmt::format("nothing follows {} line{} of header", layout.header, layout.header == 1 ? "" : "s"));
+            fmt::format("nothing follows {} of header", counted(layout.header, "line")));
   for (InputBuilder& builder : builders) builder.finish();
   return table;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "engine/config/source.h"
+#include "engine/core/counted.h"
 #include "engine/core/elementary.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/system/memory_use.h"
@@ -176,9 +177,9 @@ std::string TrainingRun::local_text() const {
   if (!local_) return "";
   const LocalSettings& local = *session_.settings().local;
   const std::int64_t steps = std::min(local.steps, parts_.facts.steps_per_epoch);
-  return fmt::format("{} virtual worker{}, a round of {} step{}{}, outer {}", local.virtual_workers,
-                     local.virtual_workers == 1 ? "" : "s", steps, steps == 1 ? "" : "s",
-                     steps < local.steps ? " (an epoch)" : "", parts_.optimizer->text());
+  return fmt::format("{}, a round of {}{}, outer {}", counted(local.virtual_workers, "virtual worker"),
+                     counted(steps, "step"), steps < local.steps ? " (an epoch)" : "",
+                     parts_.optimizer->text());
 }
 
 void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& place) const {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/core/counted.h"
 #include "models/training/step_clock.h"
 
 namespace trainer {
@@ -97,9 +98,8 @@ void EarlyStopping::see(const Scores& scores) {
 bool EarlyStopping::has_waited(const Watched& watched) const { return watched.waited >= settings_->patience; }
 
 std::string EarlyStopping::text_of(const Watched& watched) const {
-  return fmt::format("{} of {} has not {} in {} evaluation{}", watched.name, split_,
-                     watched.higher_is_better ? "risen" : "fallen", watched.waited,
-                     watched.waited == 1 ? "" : "s");
+  return fmt::format("{} of {} has not {} in {}", watched.name, split_,
+                     watched.higher_is_better ? "risen" : "fallen", counted(watched.waited, "evaluation"));
 }
 
 std::string EarlyStopping::reason_after(const Scores& scores) const {

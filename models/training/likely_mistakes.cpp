@@ -6,6 +6,7 @@
 #include <array>
 
 #include "datasets/readers/csv_text.h"
+#include "engine/core/counted.h"
 #include "models/layers/activation_setting.h"
 #include "models/losses/output_loss.h"
 #include "models/optimizers/optimizer.h"
@@ -93,10 +94,10 @@ void check_schedule(const Config& train, const Session& session, std::vector<Dia
 void check_batch(const Config& train, const Session& session, std::vector<Diagnostic>& found) {
   const std::int64_t batch = session.settings().batch, samples = session.data().train->size();
   if (batch <= samples) return;
-  found.push_back(train.diagnostic("batch",
-                                   fmt::format("a batch of {} is larger than the training set of {} sample{}",
-                                               batch, samples, samples == 1 ? "" : "s"),
-                                   "a smaller train.batch: now an epoch is one update"));
+  found.push_back(train.diagnostic(
+      "batch",
+      fmt::format("a batch of {} is larger than the training set of {}", batch, counted(samples, "sample")),
+      "a smaller train.batch: now an epoch is one update"));
 }
 
 void check_adapters(const Config& model, const Session& session, std::vector<Diagnostic>& found) {
