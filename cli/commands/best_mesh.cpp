@@ -35,9 +35,9 @@ std::string text_of(const Candidate& candidate) {
 double predicted(const PlannedRun& run, const LinkCost& link, int cores) {
   ComputingTimes times = run.computing_at(kOperationsPerSecond);
   const double bytes = sizeof(float) * static_cast<double>(run.session().network().plan().parameter_end());
-  // A sum reads a gradient of each thread; an update reads a value, a gradient and a state, and writes two.
+  // A sum reads a gradient of each worker; an update reads a value, a gradient and a state, and writes two.
   const PlannedRun::Measured host = run.measured_on(cores);
-  times.sums = bytes * host.threads / kMemoryBytesPerSecond;
+  times.sums = bytes * host.workers / kMemoryBytesPerSecond;
   times.update = 5 * bytes / host.ranks / kMemoryBytesPerSecond;
   times = run.computing(times, cores);
   return predict_step(work_of(run.step(), times, link), cost_of_shard(run.step(), link)).total();
@@ -62,7 +62,8 @@ std::vector<Candidate> candidates(const Job& job, const ConfigSource& config, co
   for (const MeshShape& shape : candidate_meshes(ranks)) try {
       const PlannedRun run(config,
                            {.mesh = {.data = shape.data, .model = shape.model, .ranks_per_node = per_host},
-                            .threads = affinity.placement.threads});
+                            .threads = affinity.placement.threads,
+                            .workers = workers_of(arguments.workers, affinity.placement.threads)});
       if (shape.model > 1 && !run.is_sharded()) continue;
       all.push_back({.shape = shape,
                      .seconds = predicted(run, link, cores),

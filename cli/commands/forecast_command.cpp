@@ -89,11 +89,12 @@ class Forecast {
   std::unique_ptr<PlannedRun> plan(int ranks, const MeshShape& mesh) const {
     std::vector<std::string> overrides = arguments_.overrides;
     if (arguments_.weak && ranks > 1) overrides.push_back(fmt::format("train.batch={}", batch_of(ranks)));
-    const int per_host = std::min(per_host_, ranks);
+    const int per_host = std::min(per_host_, ranks), threads = planned_threads(alone_, per_host_);
     return std::make_unique<PlannedRun>(
         config_source(arguments_.files, std::move(overrides)),
         PlannedRun::Options{.mesh = {.data = mesh.data, .model = mesh.model, .ranks_per_node = per_host},
-                            .threads = planned_threads(alone_, per_host_)});
+                            .threads = threads,
+                            .workers = workers_of(arguments_.workers, threads)});
   }
 
   std::vector<MeshShape> meshes(int ranks) const {
@@ -108,7 +109,7 @@ class Forecast {
     PlannedRun::Measured how = run.measured_on(cores_);
     const int group = arguments_.modelpar ? 1 : run.ranks().mesh().model().size();
     const std::int64_t micro_batches = run.step().micro_batches;
-    how.rows = std::max<std::int64_t>(how.threads, how.rows / group / micro_batches) * micro_batches;
+    how.rows = std::max<std::int64_t>(how.workers, how.rows / group / micro_batches) * micro_batches;
     const auto [place, is_new] = measured_.try_emplace({how.threads, how.rows});
     if (is_new) {
       place->second = measure_step(run.config(), how, cores_);

@@ -121,7 +121,7 @@ std::vector<std::string> overrides_for(const std::vector<std::string>& overrides
   set("train.batch", how.rows);
   if (settings.exact)
     set("train.virtual_workers",
-        std::max<std::int64_t>(how.threads, settings.virtual_workers * how.rows / settings.batch));
+        std::max<std::int64_t>(how.workers, settings.virtual_workers * how.rows / settings.batch));
   set("train.steps", 1'000'000);
   for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never",
                               "train.early_stopping=~", "train.stop=~", "train.on_divergence=stop"})
@@ -161,7 +161,7 @@ MeasuredStep measure_step(const ConfigSource& config, const PlannedRun::Measured
   const auto world = solo();
   Mesh mesh(*world, {});
   const bool oversubscribed = how.threads > cores;
-  ThreadPool pool(how.threads, oversubscribed);
+  ThreadPool pool(how.threads, oversubscribed, {}, how.workers);
   const OpenRun headers = open_run(config, mesh, pool);
   ConfigSource short_run = config;
   short_run.overrides = overrides_for(config.overrides, how, headers);

@@ -17,8 +17,10 @@ Mesh::Options mesh_options(const Job& job, const ConfigSource& trained, const Cp
 MeshAndThreads::MeshAndThreads(const Job& job, const ConfigSource& trained)
     : affinity(set_cpu_affinity(job.world, job.arguments.threads)),
       mesh(job.world, mesh_options(job, trained, affinity)),
-      pool(affinity.placement.threads, affinity.placement.oversubscribed,
-           [this](int worker) { run_on(cores_of_worker(affinity.placement, worker)); }) {
+      pool(
+          affinity.placement.threads, affinity.placement.oversubscribed,
+          [this](int thread) { run_on(cores_of_worker(affinity.placement, thread)); },
+          workers_of(job.arguments.workers, affinity.placement.threads)) {
   if (!affinity.warning.empty()) job.warn("warning: " + affinity.warning + "\n");
 }
 

@@ -80,9 +80,11 @@ void plan_command(const Job& job) {
   const CpuAffinity alone = set_cpu_affinity(job.world, arguments.threads);
   const int cores = granted_cores(alone.placement.cores);
   const ConfigSource config = config_source(arguments.files, arguments.overrides);
+  const int threads = planned_threads(alone, std::min(ranks, per_host));
   const PlannedRun run(config,
                        {.mesh = {.data = shape.data, .model = shape.model, .ranks_per_node = per_host},
-                        .threads = planned_threads(alone, std::min(ranks, per_host)),
+                        .threads = threads,
+                        .workers = workers_of(arguments.workers, threads),
                         .sharding = arguments.sharding});
   const LinkCost cost = arguments.link.value_or(LinkCost{});
   ComputingTimes computing;

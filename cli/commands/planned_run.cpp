@@ -49,7 +49,7 @@ std::int64_t most_rows(const VirtualWorkers& workers, std::int64_t batch) {
 PlannedRun::PlannedRun(ConfigSource config, const Options& options)
     : options_(options),
       ranks_(options.mesh),
-      pool_(options.threads),
+      pool_(options.threads, false, {}, options.workers),
       config_(std::move(config)),
       run_(open_fitted_plan(config_, ranks_.mesh(), pool_)) {
   if (const std::string_view apart = session().settings().steps_apart(); !apart.empty())
@@ -112,6 +112,7 @@ PlannedRun::Measured PlannedRun::measured_on(int cores) const {
   const int ranks = together ? ranks_.ranks_per_node() : 1;
   return {.ranks = ranks,
           .threads = ranks * options_.threads,
+          .workers = ranks * options_.workers,
           .rows = ranks * step_->rows * step_->micro_batches};
 }
 

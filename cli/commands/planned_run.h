@@ -17,7 +17,7 @@ class PlannedRun {
  public:
   struct Options {
     Mesh::Options mesh;
-    int threads = 1;
+    int threads = 1, workers = 1;
     Sharding sharding = Sharding::state;  ///< others: with one rank on each node
   };
   /// Errors as a run's: the config, the data, the number of ranks.
@@ -40,9 +40,9 @@ class PlannedRun {
   /// Where computing is measured: all ranks of a host together, or one rank if this machine has fewer cores
   /// than they have threads and the run has other hosts.
   struct Measured {
-    int ranks = 1;          ///< of a host
-    int threads = 1;        ///< of all of them
-    std::int64_t rows = 1;  ///< a step of all of them, all micro-batches
+    int ranks = 1;                 ///< of a host
+    int threads = 1, workers = 1;  ///< of all of them
+    std::int64_t rows = 1;         ///< a step of all of them, all micro-batches
   };
   Measured measured_on(int cores) const;
   /// The times of this run's rank from those of one process that ran as measured_on() states.

@@ -189,10 +189,10 @@ std::vector<CommonFact> run_facts(const OpenRun& run) {
                "--engine openblas also one OPENBLAS_CORETYPE, with a table of engines one file"},
       {.name = "model", .text = parameters, .code = ExitCode::ranks},
       // Each rank must know which rows the threads of the others take.
-      {.name = "number of threads",
+      {.name = "number of workers",
        .text = std::to_string(session.pool().size()),
        .code = ExitCode::ranks,
-       .help = "--threads sets it"}};
+       .help = "--threads and --workers set it"}};
 }
 
 }  // namespace trainer

@@ -68,4 +68,13 @@ CpuAffinity set_cpu_affinity(Communicator& world, int threads) {
   return affinity;
 }
 
+int workers_of(int workers, int threads) {
+  if (workers > threads)
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--workers {} is more than the {} of a process", workers, counted(threads, "thread")),
+        fmt::format("at most --workers {}, or --threads {}", threads, workers));
+  return workers > 0 ? workers : threads;
+}
+
 }  // namespace trainer

@@ -19,4 +19,8 @@ struct CpuAffinity {
 /// given. Restricts the calling thread to its cores. Collective.
 CpuAffinity set_cpu_affinity(Communicator& world, int threads);
 
+/// How many of a rank's threads are workers: `workers` of --workers, or all if it is 0. Error(usage) if they
+/// are more than the threads.
+int workers_of(int workers, int threads);
+
 }  // namespace trainer

@@ -55,6 +55,7 @@ std::string environment_json(const Session& session, const CpuAffinity& affinity
   json["ranks"] = mesh.world().size();
   json["mesh"] = {mesh.data().size(), mesh.model().size()};
   json["threads"] = affinity.placement.threads;
+  json["workers"] = session.pool().size();
   json["threads_by"] = affinity.placement.reason;
   json["directory"] = std::filesystem::current_path().string();
   json["seed"] = session.settings().seed;

@@ -119,7 +119,9 @@ std::string ranks_text(const Session& session, const CpuAffinity& affinity) {
   if (mesh.world().size() > 1)
     text += fmt::format(" ({} data x {} model) on {}", mesh.data().size(), mesh.model().size(),
                         counted(affinity.hosts, "host"));
-  text += fmt::format(", {}{}", counted(affinity.placement.threads, "thread"),
+  const int threads = affinity.placement.threads, workers = session.pool().size();
+  text += fmt::format(", {}{}{}", counted(threads, "thread"),
+                      workers < threads ? " (" + counted(workers, "worker") + ")" : "",
                       mesh.world().size() > 1 ? " each" : "");
   const TrainSettings& settings = session.settings();
   return text + ", engine " + engine_text() +

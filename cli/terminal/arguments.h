@@ -97,7 +97,7 @@ struct Arguments {
   std::optional<MeshShape> mesh;
   bool chooses_mesh = false;  ///< --mesh auto
   int ranks_per_node = 0;
-  int threads = 0;
+  int threads = 0, workers = 0;  ///< of each process; 0: not given
   Engine engine = Engine::automatic;
   std::string engine_table;       ///< the file of --engine; empty: `engine`
   std::string engine_table_text;  ///< what it holds, once choose_engine_of() has read it

@@ -117,6 +117,12 @@ void CommandFlags::add_placement(CLI::App& command) {
       ->type_name("K")
       ->check(whole_number(1, kMaxRanks));
   add_threads(command);
+  command
+      .add_option("--workers", arguments_.workers,
+                  "Threads of each process that have rows and gradients of their own (default: all); the "
+                  "others compute parts of layers")
+      ->type_name("W")
+      ->check(whole_number(1, kMaxThreads));
 }
 
 void CommandFlags::add_mesh_choice(CLI::App& command) {

@@ -17,6 +17,7 @@ std::vector<std::string> placement_flags(const Arguments& arguments) {
   };
   add("--ranks-per-node", arguments.ranks_per_node);
   add("--threads", arguments.threads);
+  add("--workers", arguments.workers);
   add("--bucket", arguments.bucket);
   if (arguments.sharding != Sharding::state)
     words.insert(words.end(), {"--shard", name_of(arguments.sharding)});

@@ -113,7 +113,7 @@ const std::vector<Synonyms>& synonyms() {
       {"choice", "uniform", "linear range linspace float"},
       {"choice", "int", "randint quniform integer"},
       {"flag", "--ranks", "np nproc nprocs processes numprocesses"},
-      {"flag", "--threads", "workers numworkers jobs cpus cores numthreads"},
+      {"flag", "--threads", "numworkers jobs cpus cores numthreads"},
       {"flag", "--out", "output outputdir outdir savedir logdir"},
       {"flag", "--init", "weights pretrained loadweights initialweights"},
       {"flag", "--resume", "continue restore"},

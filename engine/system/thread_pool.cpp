@@ -19,16 +19,18 @@ struct Released {};
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads, bool oversubscribed, const std::function<void(int)>& on_start)
+ThreadPool::ThreadPool(int threads, bool oversubscribed, const std::function<void(int)>& on_start,
+                       int workers)
     : oversubscribed_(oversubscribed), shared_(threads) {
-  if (threads < 1) throw std::logic_error("a thread pool needs a thread");
-  errors_.resize(static_cast<std::size_t>(threads));
+  if (threads < 1 || workers < 0 || workers > threads)
+    throw std::logic_error("a thread pool needs a thread for each worker");
+  errors_.resize(static_cast<std::size_t>(workers > 0 ? workers : threads));
   threads_.reserve(static_cast<std::size_t>(threads) - 1);
   try {
-    for (int worker = 1; worker < threads; ++worker)
-      threads_.emplace_back([this, worker, on_start] {
-        if (on_start) on_start(worker);
-        serve(worker);
+    for (int thread = 1; thread < threads; ++thread)
+      threads_.emplace_back([this, thread, on_start] {
+        if (on_start) on_start(thread);
+        serve(thread);
       });
   } catch (const std::system_error& error) {
     stop();
@@ -45,7 +47,7 @@ void ThreadPool::stop() {
   run_number_.value.notify_all();
 }
 
-void ThreadPool::serve(int worker) {
+void ThreadPool::serve(int thread) {
   for (std::uint32_t seen = 0;;) {
     // Between runs a thread looks out for the next step for a moment, and then sleeps.
     int looks = oversubscribed_ ? 0 : 1000;
@@ -53,9 +55,11 @@ void ThreadPool::serve(int worker) {
     run_number_.value.wait(seen);
     seen = run_number_.value.load();
     if (stop_) return;
-    work_once(worker);
     const std::uint32_t all = seen * static_cast<std::uint32_t>(size());
-    if (finished_.value.fetch_add(1) + 1 == all) finished_.value.notify_one();
+    if (thread < size()) {
+      work_once(thread);
+      if (finished_.value.fetch_add(1) + 1 == all) finished_.value.notify_one();
+    }
     if (!oversubscribed_) wait_or_help([&] { return has_come(finished_.value, all); }, nap);
   }
 }
@@ -96,7 +100,7 @@ void ThreadPool::run(const std::function<void(int)>& work) {
 void ThreadPool::barrier() {
   if (threads_.empty()) return;
   const std::uint32_t generation = generation_.value.load();
-  if (arrived_.value.fetch_add(1) + 1 == threads_.size() + 1) {
+  if (arrived_.value.fetch_add(1) + 1 == errors_.size()) {
     arrived_.value = 0;
     generation_.value.fetch_add(1);
     return;

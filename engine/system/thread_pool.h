@@ -14,18 +14,23 @@
 namespace trainer {
 
 /// The only threads that compute. The caller is worker 0; workers are threads of a rank that own rows of the
-/// batch. While one waits for others inside run(), or has no work left, it takes parts of what they share().
+/// batch. While one waits for others inside run(), or has no work left, it takes parts of what they share(),
+/// as helpers do all the time.
 class ThreadPool {
  public:
-  /// Starts threads - 1 threads. `oversubscribed`: more workers than cores share this machine, so waiting
-  /// yields at once. `on_start`: called first by each thread that starts.
+  /// Starts threads - 1 threads. `oversubscribed`: more threads than cores share this machine, so waiting
+  /// yields at once. `on_start`: called first by each thread that starts. `workers`: the first threads; the
+  /// others are helpers; 0: all threads are workers.
   explicit ThreadPool(int threads, bool oversubscribed = false,
-                      const std::function<void(int worker)>& on_start = {});
+                      const std::function<void(int thread)>& on_start = {}, int workers = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int size() const { return static_cast<int>(threads_.size()) + 1; }
+  /// Workers.
+  int size() const { return static_cast<int>(errors_.size()); }
+  /// Workers and helpers.
+  int threads() const { return static_cast<int>(threads_.size()) + 1; }
 
   /// Runs work(worker) on every worker and returns when all are done. The exception of the lowest worker that
   /// threw is rethrown; the others' barriers are released, so that one worker's error cannot hang the rest.
@@ -58,7 +63,7 @@ class ThreadPool {
       wait_until([&] { return condition() || (helped = shared_.help()); }, false, sleep);
     }
   }
-  void serve(int worker);
+  void serve(int thread);
   void work_once(int worker);
   void stop();
   [[noreturn]] static void release();

@@ -57,6 +57,27 @@ TEST_CASE("a thread without work takes parts of another one's", "[core]") {
   CHECK(waits);
 }
 
+TEST_CASE("a thread that is no worker has no work of its own, and takes parts of others'", "[core]") {
+  const int workers = GENERATE(1, 2);
+  ThreadPool pool(3, false, {}, workers);
+  CHECK(pool.size() == workers);
+  CHECK(pool.threads() == 3);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<int> calls(3);
+    bool waits = false;
+    pool.run([&](int worker) {
+      ++calls[static_cast<std::size_t>(worker)];
+      pool.barrier();
+      if (worker != 0) return;
+      waits = await_helpers();
+      if (waits) share_parts_that_meet();
+    });
+    CHECK(waits);
+    for (int worker = 0; worker < 3; ++worker)
+      CHECK(calls[static_cast<std::size_t>(worker)] == (worker < workers ? 1 : 0));
+  }
+}
+
 TEST_CASE("a thread at a barrier takes parts of another one's", "[core]") {
   ThreadPool pool(2);
   bool waits = false;
