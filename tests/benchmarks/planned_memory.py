@@ -35,12 +35,13 @@ CONFIGS = {
     'gpt-small': ['data.dataset={text: {file: tinyshakespeare.txt, tokens: bytes, sequence: 128, stride: 32}}'],
     'mlp-2048': [],
 }
-# Mode -> (flags by number of ranks, settings). A rank has one thread but for `threads`.
+# Mode -> (flags by number of ranks, settings). A rank has one thread, but in modes of threads their number is that of ranks here.
 SAVED = 'with checkpoints'
 BF16, STORED, EXACT = 'train.precision=bf16', 'train.activations=bf16', 'train.exact=true'
 MODES = {
     'one process': ({1: []}, []),
     'threads': ({2: [], 4: []}, []),
+    'threads, one worker': ({n: ['--workers', '1'] for n in (2, 4)}, []),
     '--datapar': ({2: ['--datapar'], 4: ['--datapar']}, []),
     '--modelpar': ({2: ['--modelpar'], 4: ['--modelpar']}, []),
     '--mesh 2x2': ({4: ['--mesh', '2x2']}, []),
@@ -139,14 +140,15 @@ def main():
                     words = ['recompute.yaml' if mode == 'recompute' else 'plain.yaml', *flags, '--threads', '1']
                     words += set_flags([f'data.path={folder}', 'train.epochs=1', 'train.steps=4', *made_up,
                                         f'train.checkpoint={"epoch" if mode == SAVED else "never"}', *settings])
-                    if mode == 'threads':
+                    is_one_process = mode.startswith('threads') or not flags
+                    if mode.startswith('threads'):
                         words[words.index('--threads') + 1] = str(ranks)
-                    launched = ['-n', str(ranks)] if flags else []
+                    launched = [] if is_one_process else ['-n', str(ranks)]
                     plan = subprocess.run([trainer, 'plan', *words, *launched, '--rate', '50'], cwd=folder, capture_output=True, text=True,
                                           check=True).stdout
                     expected = planned(plan, int(re.search(r"of a host with (\d+) rank", plan)[1]))
                     kinds, pss = measured(trainer, [*launched, *words, '-o', f'runs/{name}-{mode}-{ranks}'.replace(' ', '_')], folder)
-                    rest = pss / (ranks if flags else 1) - sum(kinds.values())
+                    rest = pss / (1 if is_one_process else ranks) - sum(kinds.values())
                     for kind in dict.fromkeys([*expected, *kinds]):
                         a, b = expected.get(kind, 0), kinds.get(kind, 0)
                         if kind in ('program', 'samples in memory') or max(a, b) < PAGE:
