@@ -21,7 +21,7 @@ std::string heading(const PlannedRun& run) {
   return in_lines(
       fmt::format("plan   {} ({} data x {} model) on {}, {} each{}\nbatch  {}, at most {} rows a rank\n",
                   counted(mesh.world().size(), "rank"), mesh.data().size(), mesh.model().size(),
-                  counted(ranks.nodes(), "host"), counted(run.options().threads, "thread"),
+                  counted(ranks.nodes(), "host"), threads_text(run.options().threads, run.options().workers),
                   sharding == Sharding::state ? "" : std::string(", --shard ") + name_of(sharding),
                   grouped(settings.batch), grouped(run.step().rows * run.step().micro_batches)) +
           "data   " + data_text(run.session().data()) + "\n",
@@ -32,8 +32,8 @@ std::string source_text(const MeasuredStep& measured, const PlannedRun::Measured
   return fmt::format(
       "computing is measured here: {} rows on {} of one process, median of {}, "
       "the middle half from {:.0f} to {:.0f} %, standard deviation of a step {:.1f} %\n",
-      grouped(how.rows), counted(how.threads, "thread"), counted(measured.steps, "step"), 100 * measured.low,
-      100 * measured.high, 100 * measured.times.deviation);
+      grouped(how.rows), threads_text(how.threads, how.workers), counted(measured.steps, "step"),
+      100 * measured.low, 100 * measured.high, 100 * measured.times.deviation);
 }
 
 std::string step_text(const PlannedRun& run, const ComputingTimes& computing, const LinkCost& cost) {

@@ -77,4 +77,8 @@ int workers_of(int workers, int threads) {
   return workers > 0 ? workers : threads;
 }
 
+std::string threads_text(int threads, int workers) {
+  return counted(threads, "thread") + (workers < threads ? " (" + counted(workers, "worker") + ")" : "");
+}
+
 }  // namespace trainer

@@ -22,5 +22,7 @@ CpuAffinity set_cpu_affinity(Communicator& world, int threads);
 /// How many of a rank's threads are workers: `workers` of --workers, or all if it is 0. Error(usage) if they
 /// are more than the threads.
 int workers_of(int workers, int threads);
+/// "2 threads", or "2 threads (1 worker)" where some are no workers.
+std::string threads_text(int threads, int workers);
 
 }  // namespace trainer

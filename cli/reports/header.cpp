@@ -119,9 +119,7 @@ std::string ranks_text(const Session& session, const CpuAffinity& affinity) {
   if (mesh.world().size() > 1)
     text += fmt::format(" ({} data x {} model) on {}", mesh.data().size(), mesh.model().size(),
                         counted(affinity.hosts, "host"));
-  const int threads = affinity.placement.threads, workers = session.pool().size();
-  text += fmt::format(", {}{}{}", counted(threads, "thread"),
-                      workers < threads ? " (" + counted(workers, "worker") + ")" : "",
+  text += fmt::format(", {}{}", threads_text(affinity.placement.threads, session.pool().size()),
                       mesh.world().size() > 1 ? " each" : "");
   const TrainSettings& settings = session.settings();
   return text + ", engine " + engine_text() +

@@ -57,6 +57,7 @@ TEST_CASE("a plan and its run keep one gradient for each worker", "[workers]") {
         run.trainer({"plan", "w.yaml", "-n", "1", "--threads", "2", "--workers", workers, "--rate", "1"});
     INFO(plan.out << plan.err);
     REQUIRE(plan.code == 0);
+    CHECK(occurrences(plan.out, "2 threads (1 worker) each\n") == (workers == "1" ? 1 : 0));
     return number_after(plan.out, "gradients ");
   };
   CHECK(gradients("1") > 0);

@@ -121,7 +121,7 @@ struct BlockColumns {
   Columns sums[kVectors];
 };
 
-/// Factors of sums over the blocks [first, first + count). A block r is end - r blocks before the end, so
+/// Factors of sums over the blocks [begin, begin + count). A block r is end - r blocks before the end, so
 /// that the sum of r times it is end times the sum, less the sum of the sums after each block.
 struct BlockFactors {
   BlockFactors(std::uint64_t begin, std::uint64_t count) {
