@@ -40,6 +40,7 @@ class CommandLine {
   bool takes_next_word(const std::string& word) const;
   std::vector<std::size_t> plain_words() const;
   void put_verb_first();
+  void check_letters() const;
   void check_leftovers(const CLI::App& command) const;
   void check_values(const CLI::ParseError& mistake) const;
   /// The subcommand; null if its user asks for help or the version, which is then the message.
@@ -128,6 +129,21 @@ void CommandLine::put_verb_first() {
   words_.insert(words_.begin(), "train");
 }
 
+/// CLI11 takes "=2" of "-n=2" for the value, and "-q=1" for two flags.
+void CommandLine::check_letters() const {
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    const std::string& word = words_[i];
+    const bool has_sign = word.size() > 2 && word[0] == '-' && word[2] == '=';
+    const CLI::Option* flag = has_sign ? find_flag(word.substr(0, 2)) : nullptr;
+    if (flag && flag->get_items_expected_min() == 0)
+      fail(word.substr(0, 2) + " takes no value", "remove = and the text after it");
+    if (flag)
+      fail(names_of(*flag) + ": a value follows the letter without =",
+           shell_line({word.substr(0, 2), word.substr(3)}));
+    if (word.starts_with("-") && takes_next_word(word)) ++i;
+  }
+}
+
 void CommandLine::check_leftovers(const CLI::App& command) const {
   std::vector<std::string> leftovers = command.remaining();
   std::erase(leftovers, "--");  // ends the flags
@@ -203,6 +219,7 @@ const CLI::App* CommandLine::chosen_command() {
 
 void CommandLine::parse() {
   if (!words_.empty() && words_.front() == "help") words_.front() = "--help";
+  check_letters();
   put_verb_first();
   const CLI::App* const command = chosen_command();
   if (!command) {

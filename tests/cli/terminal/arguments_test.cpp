@@ -131,6 +131,11 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK(mistake_in({"a.yaml", "--datapar=false"}).what == "--datapar takes no value");
   CHECK(mistake_in({"a.yaml", "--quiet=maybe"}).what == "--quiet takes no value");
   CHECK(mistake_in({"generate", "runs/a", "--json=false"}).what == "--json takes no value");
+  CHECK(mistake_in({"a.yaml", "-q=1"}).what == "-q takes no value");
+  CHECK(mistake_in({"a.yaml", "-n=2"}).what == "-n,--ranks: a value follows the letter without =");
+  CHECK(mistake_in({"a.yaml", "-n=2"}).help == "-n 2");
+  CHECK(mistake_in({"a.yaml", "-s=seed=2"}).help == "-s seed=2");
+  CHECK(parsed({"generate", "runs/a", "--prompt", "-n=2"}).verb == Verb::generate);
   CHECK(mistake_in({"a.yaml", "-s"}).what == "-s,--set expects a value");
   CHECK(mistake_in({"a.yaml", "--init", ""}).what == "--init expects a value that is not empty");
   CHECK(mistake_in({"a.yaml", "--walltime", ""}).what == "--walltime expects a value that is not empty");
