@@ -1,6 +1,6 @@
 """Trains synchronously and by local SGD: what is learnt on one rank, bytes, time and weak efficiency of a step on several hosts.
 
-Usage: local_sgd.py NETLAB TRAINER DATA [--workload NAME] [--speeds] [--hosts N] [--share PERCENT] [--pairs N] [--rate R] [--delay D] [--processor NAME] [--commit NAME]
+Usage: local_sgd.py NETLAB TRAINER DATA [--workload NAME] [--method NAME ...] [--speeds] [--hosts N] [--share PERCENT] [--pairs N] [--rate R] [--delay D] [--processor NAME] [--commit NAME]
 NETLAB makes hosts out of network namespaces of this machine, so root is needed, and all hosts share its cores; `share` is the percentage of
 a core that each may use. DATA is a folder with the files of the workload's data set. Prints CSV. Bytes are those that the first host sends in a
 step, with the headers of TCP; speed is that of the rounds or steps after the first, one thread a host. Local runs have the same
@@ -61,8 +61,10 @@ WORKLOADS = {
         'synchronous': None,
         'local, 11 steps, average, one_bit': 'steps: 11, outer: average',
         'local, 25 steps, average, one_bit': 'steps: 25, outer: average',
-        'local, 64 steps, average, bf16': 'steps: 64, outer: average'}, {
+        'local, 64 steps, average, bf16': 'steps: 64, outer: average',
+        'local, 64 steps, nesterov 0.7, 0.5, bf16': 'steps: 64, ' + nesterov(0.5)}, {
         'local, 64 steps, average, bf16': ['train.compression=bf16'],
+        'local, 64 steps, nesterov 0.7, 0.5, bf16': ['train.compression=bf16'],
         'local, 11 steps, average, one_bit': ['train.compression={one_bit: {min_size: 0}}'],
         'local, 25 steps, average, one_bit': ['train.compression={one_bit: {min_size: 0}}']}),
 }
@@ -144,6 +146,7 @@ def main():
     parser.add_argument('trainer', type=os.path.abspath)
     parser.add_argument('data', type=os.path.abspath)
     parser.add_argument('--workload', choices=WORKLOADS, default='mnist-small')
+    parser.add_argument('--method', action='append', help='of those of the workload; all without it')
     parser.add_argument('--speeds', action='store_true', help='learn nothing')
     parser.add_argument('--hosts', type=int, default=4)
     parser.add_argument('--share', type=int, default=45)
@@ -160,7 +163,7 @@ def main():
     table.writerow([*about, 'method', 'quality', 'bytes_a_step', 'samples_per_second', 'efficiency'])
     bench.call(options.netlab, 'up', options.hosts, '--rate', options.rate, '--delay', options.delay, '--cpu', options.share)
     try:
-        for name in bench.workload.methods:
+        for name in options.method or bench.workload.methods:
             pairs = [(bench.together(name), bench.alone(name)) for _ in range(options.pairs)]
             size = statistics.median(size for (size, _), _ in pairs)
             speed = statistics.median(speed for (_, speed), _ in pairs)

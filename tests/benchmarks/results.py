@@ -244,15 +244,15 @@ def scaling():
 
 def local_sgd():
     rows = read('local_sgd')
-    synchronous = {row['workload']: int(row['bytes_a_step']) for row in rows if row['method'] == 'synchronous'}
+    synchronous = {(row['workload'], row['processor']): int(row['bytes_a_step']) for row in rows if row['method'] == 'synchronous'}
     about = rows[0]
 
     def percent(text):
         return f'{100 * float(text):.0f} %' if text else '-'
     return (sources(rows) + f"{about['hosts']} hosts, links of {about['rate']}, {about['delay']} one way.\n\n" + table(
-        ['workload', 'training', 'test accuracy or validation loss', 'bytes a step of a host', 'synchronous / these', 'samples/s', 'weak efficiency'],
-        [[f"{row['workload']}, {row['length']}", row['method'], row['quality'], thousands(row['bytes_a_step']),
-          f"{synchronous[row['workload']] / int(row['bytes_a_step']):.1f}", thousands(row['samples_per_second']), percent(row['efficiency'])]
+        ['workload', 'processor', 'training', 'test accuracy or validation loss', 'bytes a step of a host', 'synchronous / these', 'samples/s', 'weak efficiency'],
+        [[f"{row['workload']}, {row['length']}", row['processor'], row['method'], row['quality'], thousands(row['bytes_a_step']),
+          f"{synchronous[row['workload'], row['processor']] / int(row['bytes_a_step']):.1f}", thousands(row['samples_per_second']), percent(row['efficiency'])]
          for row in rows]), None)
 
 
