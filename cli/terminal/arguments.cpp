@@ -139,7 +139,7 @@ void CommandLine::check_letters() const {
       fail(word.substr(0, 2) + " takes no value", "remove = and the text after it");
     if (flag)
       fail(names_of(*flag) + ": a value follows the letter without =",
-           shell_line({word.substr(0, 2), word.substr(3)}));
+           shell_line({word.substr(0, 2), word.size() > 3 ? word.substr(3) : flag->get_type_name()}));
     if (word.starts_with("-") && takes_next_word(word)) ++i;
   }
 }

@@ -134,6 +134,7 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK(mistake_in({"a.yaml", "-q=1"}).what == "-q takes no value");
   CHECK(mistake_in({"a.yaml", "-n=2"}).what == "-n,--ranks: a value follows the letter without =");
   CHECK(mistake_in({"a.yaml", "-n=2"}).help == "-n 2");
+  CHECK(mistake_in({"a.yaml", "-n="}).help == "-n N");
   CHECK(mistake_in({"a.yaml", "-s=seed=2"}).help == "-s seed=2");
   CHECK(parsed({"generate", "runs/a", "--prompt", "-n=2"}).verb == Verb::generate);
   CHECK(mistake_in({"a.yaml", "-s"}).what == "-s,--set expects a value");
