@@ -133,8 +133,9 @@ void CommandLine::put_verb_first() {
 void CommandLine::check_letters() const {
   for (std::size_t i = 0; i < words_.size(); ++i) {
     const std::string& word = words_[i];
-    const bool has_sign = word.size() > 2 && word[0] == '-' && word[2] == '=';
-    const CLI::Option* flag = has_sign ? find_flag(word.substr(0, 2)) : nullptr;
+    if (word == "--") return;
+    const bool has_equals = word.size() > 2 && word[0] == '-' && word[2] == '=';
+    const CLI::Option* flag = has_equals ? flag_of_command(word.substr(0, 2)) : nullptr;
     if (flag && flag->get_items_expected_min() == 0)
       fail(word.substr(0, 2) + " takes no value", "remove = and the text after it");
     if (flag)
@@ -207,6 +208,7 @@ const CLI::App* CommandLine::chosen_command() {
   } catch (const CLI::CallForVersion& asked) {
     arguments_.message = std::string(asked.what()) + "\n";
   } catch (const CLI::ParseError& mistake) {
+    check_letters();
     // An unknown flag explains best why the rest does not fit.
     for (const CLI::App* command : app_.get_subcommands()) check_leftovers(*command);
     check_values(mistake);
@@ -219,13 +221,13 @@ const CLI::App* CommandLine::chosen_command() {
 
 void CommandLine::parse() {
   if (!words_.empty() && words_.front() == "help") words_.front() = "--help";
-  check_letters();
   put_verb_first();
   const CLI::App* const command = chosen_command();
   if (!command) {
     arguments_.verb = Verb::message;
     return;
   }
+  check_letters();
   check_leftovers(*command);
   arguments_.verb = kVerbs.at(command->get_name());
   const CLI::Option* run = command->get_option_no_throw("RUN");

@@ -157,6 +157,8 @@ def main():
     parser.add_argument('--commit', default='-')
     options = parser.parse_args()
     bench = Bench(options)
+    if unknown := set(options.method or []) - set(bench.workload.methods):
+        parser.error(f'--method: {unknown.pop()} is none of {", ".join(repr(name) for name in bench.workload.methods)}')
     about = {'date': datetime.date.today(), 'processor': options.processor, 'commit': options.commit, 'workload': options.workload,
              'length': bench.workload.length, 'hosts': options.hosts, 'share': options.share, 'rate': options.rate, 'delay': options.delay}
     table = csv.writer(sys.stdout, lineterminator='\n')

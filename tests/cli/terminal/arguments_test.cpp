@@ -136,6 +136,8 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK(mistake_in({"a.yaml", "-n=2"}).help == "-n 2");
   CHECK(mistake_in({"a.yaml", "-n="}).help == "-n N");
   CHECK(mistake_in({"a.yaml", "-s=seed=2"}).help == "-s seed=2");
+  CHECK(mistake_in({"a.yaml", "-o=x"}).help == "-o x");
+  CHECK(mistake_in({"a.yaml", "-k=3"}).what == "unknown flag `-k` of `trainer train`");
   CHECK(parsed({"generate", "runs/a", "--prompt", "-n=2"}).verb == Verb::generate);
   CHECK(mistake_in({"a.yaml", "-s"}).what == "-s,--set expects a value");
   CHECK(mistake_in({"a.yaml", "--init", ""}).what == "--init expects a value that is not empty");
