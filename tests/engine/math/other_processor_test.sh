@@ -61,5 +61,6 @@ fi
 compile chosen '' engine/math/*.cpp engine/math/types/geometry.cpp engine/math/kernels/variants_portable.cpp engine/system/subnormals.cpp engine/system/shared_work.cpp \
   engine/core/random.cpp engine/core/sha256.cpp engine/core/sha256_blocks.cpp engine/core/elementary.cpp engine/core/error.cpp engine/core/escape.cpp engine/core/utf8.cpp \
   engine/core/sum_tree.cpp engine/core/shape.cpp engine/core/arena.cpp engine/core/memory_ledger.cpp tests/engine/math/portable_bits.cpp "$main"
-"$compiler" -static "$folder"/*.o -o "$folder/portable"
+# -pthread: with it RISC-V has atomic bytes from libatomic.
+"$compiler" -static -pthread "$folder"/*.o -o "$folder/portable"
 "qemu-$architecture" "$folder/portable"
