@@ -2,195 +2,44 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
+
+#include "engine/core/float_blocks.h"
 
 namespace trainer {
 namespace {
 
-// Compiled for several instruction sets, of which the processor chooses: loops over a block become vector
-// code.
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define FOR_EACH_PROCESSOR [[gnu::flatten, gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-
 constexpr std::size_t kBlock = kFloatCodeBlock;
-using Block = std::array<std::uint32_t, kBlock>;
 
-constexpr int kMantissaBits = 23;
-constexpr std::uint32_t kExponent = 0x7f800000, kDistances = 16;
-/// A block with so many zeros leaves them out.
-constexpr std::int32_t kManyZeros = 3;
-
-// The code of a block: a byte of flags, a byte with the largest exponent, with kLeavesOut 8 bytes of bits
-// for the elements that are not 0, and these elements: with kShort as ShortBlock, else as they are.
-constexpr std::uint8_t kLeavesOut = 1, kShort = 2;
-
-template <class T>
-void put(std::byte*& code, const T& value, std::size_t bytes = sizeof(T)) {
-  std::memcpy(code, &value, sizeof(T));
-  code += bytes;
-}
-
-template <class T>
-void get(const std::byte*& code, T& value, std::size_t bytes = sizeof(T)) {
-  std::memcpy(&value, code, sizeof(T));
-  code += bytes;
-}
-
-/// Moves the elements that are not 0 to the front; bit i of the result: whether element i was one.
-std::uint64_t leave_zeros_out(Block& block) {
-  std::array<std::uint8_t, kBlock> is_there;
-  for (std::size_t i = 0; i < kBlock; ++i) is_there[i] = block[i] != 0;
-  std::uint64_t places = 0;
-  for (std::size_t i = 0; i < kBlock; i += 8) {
-    std::uint64_t bytes = 0;
-    for (std::size_t k = 0; k < 8; ++k) bytes |= std::uint64_t{is_there[i + k]} << (8 * k);
-    places |= (bytes * 0x0102040810204080u >> 56) << i;  // the lowest bit of each byte
-  }
-  Block rest = {};
-  for (std::size_t i = 0, count = 0; i < kBlock; ++i) {
-    rest[count] = block[i];
-    count += is_there[i];
-  }
-  block = rest;
-  return places;
-}
-
-void put_zeros_back(Block& block, std::uint64_t places) {
-  const Block rest = block;
-  for (std::size_t i = 0, next = 0; i < kBlock; ++i) {
-    const std::uint32_t is_there = places >> i & 1;
-    block[i] = rest[next % kBlock] & (0U - is_there);
-    next += is_there;
-  }
-}
-
-/// The low 16 bits of mantissas, the other 7 with the sign, and distances of exponents: 4 bits each, a byte
-/// for an element of the first half of the block and one of the second.
-struct ShortBlock {
-  std::array<std::uint16_t, kBlock> halves;
-  std::array<std::uint8_t, kBlock> tops;
-  std::array<std::uint8_t, kBlock / 2> distances;
-};
-
-void put_short(std::byte*& code, const Block& block, std::size_t count, std::uint32_t largest) {
-  ShortBlock part;
-  std::array<std::uint8_t, kBlock + kBlock / 2> distances = {};
-  for (std::size_t i = 0; i < kBlock; ++i) part.halves[i] = static_cast<std::uint16_t>(block[i]);
-  for (std::size_t i = 0; i < kBlock; ++i)
-    part.tops[i] = static_cast<std::uint8_t>((block[i] >> 16 & 0x7f) | (block[i] >> 24 & 0x80));
-  for (std::size_t i = 0; i < kBlock; ++i)
-    distances[i] =
-        static_cast<std::uint8_t>((largest - (block[i] & kExponent)) >> kMantissaBits & (kDistances - 1));
-  const std::size_t half = (count + 1) / 2;
-  for (std::size_t i = 0; i < kBlock / 2; ++i)
-    part.distances[i] = static_cast<std::uint8_t>(distances[i] | distances[i + half] * kDistances);
-  put(code, part.halves, 2 * count);
-  put(code, part.tops, count);
-  put(code, part.distances, half);
-}
-
-void get_short(const std::byte*& code, Block& block, std::size_t count, std::uint32_t largest) {
-  ShortBlock part;
-  const std::size_t half = (count + 1) / 2;
-  get(code, part.halves, 2 * count);
-  get(code, part.tops, count);
-  get(code, part.distances, half);
-  std::array<std::uint8_t, kBlock + kBlock / 2> distances = {};
-  for (std::size_t i = 0; i < kBlock / 2; ++i) distances[i] = part.distances[i] % kDistances;
-  for (std::size_t i = 0; i < kBlock / 2; ++i) distances[i + half] = part.distances[i] / kDistances;
-  for (std::size_t i = 0; i < kBlock; ++i) {
-    const std::uint32_t top = part.tops[i], distance = distances[i];
-    block[i] =
-        (top & 0x80) << 24 | (top & 0x7f) << 16 | part.halves[i] | (largest - (distance << kMantissaBits));
-  }
-}
-
-/// Exponents in their place, of elements that are not 0, and the number of those that are. Signed integers,
-/// since SSE2 compares no others.
-struct Exponents {
-  std::int32_t largest = 0, smallest = std::int32_t{kExponent}, zeros = 0;
-};
-
-Exponents exponents_of(const Block& block) {
-  Exponents found;
-  for (const std::uint32_t bits : block)
-    found.largest = std::max(found.largest, static_cast<std::int32_t>(bits & kExponent));
-  for (const std::uint32_t bits : block) {
-    const std::int32_t if_zero = -static_cast<std::int32_t>(bits == 0);
-    found.zeros -= if_zero;
-    found.smallest = std::min(
-        found.smallest, static_cast<std::int32_t>((bits | static_cast<std::uint32_t>(if_zero)) & kExponent));
-  }
-  return found;
-}
-
-void encode(std::byte*& code, Block& block) {
-  const Exponents exponents = exponents_of(block);
-  const auto largest = static_cast<std::uint32_t>(exponents.largest);
-  const bool leaves_out = exponents.zeros >= kManyZeros, has_zeros = exponents.zeros > 0;
-  const std::uint32_t smallest =
-      has_zeros && !leaves_out ? 0 : static_cast<std::uint32_t>(exponents.smallest);
-  const bool is_short = exponents.zeros == std::int32_t{kBlock} || largest - smallest < kDistances
-                                                                                            << kMantissaBits;
-  put(code, static_cast<std::uint8_t>((leaves_out ? kLeavesOut : 0) | (is_short ? kShort : 0)));
-  put(code, static_cast<std::uint8_t>(largest >> kMantissaBits));
-  std::uint64_t places = ~std::uint64_t{0};
-  if (leaves_out) {
-    places = leave_zeros_out(block);
-    put(code, places);
-  }
-  const auto count = static_cast<std::size_t>(std::popcount(places));
-  if (is_short)
-    put_short(code, block, count, largest);
-  else
-    put(code, block, sizeof(float) * count);
-}
-
-void decode(const std::byte*& code, Block& block) {
-  std::uint8_t flags, exponent;
-  get(code, flags);
-  get(code, exponent);
-  const bool leaves_out = (flags & kLeavesOut) != 0, is_short = (flags & kShort) != 0;
-  std::uint64_t places = ~std::uint64_t{0};
-  if (leaves_out) get(code, places);
-  const auto count = static_cast<std::size_t>(std::popcount(places));
-  if (is_short)
-    get_short(code, block, count, static_cast<std::uint32_t>(exponent) << kMantissaBits);
-  else
-    get(code, block, sizeof(float) * count);
-  if (leaves_out) put_zeros_back(block, places);
+const FloatBlocks& blocks() {
+  static const FloatBlocks* const with_avx2 = avx2_float_blocks();
+  return with_avx2 ? *with_avx2 : plain_float_blocks;
 }
 
 }  // namespace
 
-FOR_EACH_PROCESSOR
 std::int64_t encode_floats(std::span<const float> values, std::span<std::byte> code) {
+  const auto encode = blocks().encode;
   std::byte* next = code.data();
-  while (!values.empty()) {
-    Block block = {};
-    const std::size_t count = std::min(kBlock, values.size());
-    std::memcpy(block.data(), values.data(), count * sizeof(float));
-    encode(next, block);
-    values = values.subspan(count);
+  for (; values.size() >= kBlock; values = values.subspan(kBlock)) next = encode(values.data(), next);
+  if (!values.empty()) {
+    std::array<float, kBlock> block = {};
+    std::ranges::copy(values, block.begin());
+    next = encode(block.data(), next);
   }
   return next - code.data();
 }
 
-FOR_EACH_PROCESSOR
 bool decode_floats(std::span<const std::byte> code, std::span<float> values) {
+  const auto decode = blocks().decode;
   const std::byte* next = code.data();
   const std::byte* const end = next + code.size();
-  while (!values.empty() && next < end) {
-    Block block;
-    const std::size_t count = std::min(kBlock, values.size());
-    decode(next, block);
-    std::memcpy(values.data(), block.data(), count * sizeof(float));
-    values = values.subspan(count);
+  for (; values.size() >= kBlock && next < end; values = values.subspan(kBlock))
+    next = decode(next, values.data());
+  if (!values.empty() && values.size() < kBlock && next < end) {
+    std::array<float, kBlock> block;
+    next = decode(next, block.data());
+    std::ranges::copy(std::span(block).first(values.size()), values.begin());
+    values = {};
   }
   return values.empty() && next == end;
 }

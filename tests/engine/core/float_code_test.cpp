@@ -1,10 +1,12 @@
 #include "engine/core/float_code.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "engine/core/float_blocks.h"
 #include "engine/core/random.h"
 
 namespace trainer {
@@ -105,6 +107,38 @@ TEST_CASE("a code that ends within its largest block is refused, and no byte beh
   code.front() = std::byte{1};
   std::vector<float> values(64);
   CHECK_FALSE(decode_floats(std::span(code).first(1), values));
+}
+
+TEST_CASE("AVX2 gives the code of the plain loops, and each decodes it", "[float_code]") {
+  const FloatBlocks* const avx2 = avx2_float_blocks();
+  if (!avx2) return;
+  using Bits = std::array<std::uint32_t, kFloatCodeBlock>;
+  using Code = std::array<std::byte, kFloatCodeSlack>;
+  const RandomStream random(3, "blocks");
+  std::uint64_t next = 0;
+  // Exponents of `range` powers of two below 1, and as many zeros as there are.
+  const int range = GENERATE(1, 15, 16, 17, 256), zeros = GENERATE(0, 1, 2, 3, 7, 8, 33, 48, 63, 64);
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    Bits block;
+    for (std::uint32_t& bits : block) {
+      const std::uint32_t exponent =
+          range == 256 ? random.bits(next++) % 256 : 127 - random.bits(next++) % range;
+      bits = (random.bits(next++) & ~kExponentBits) | exponent << kMantissaBits;
+    }
+    for (int i = 0; i < zeros; ++i)
+      block[(random.bits(next) + 5 * static_cast<unsigned>(i)) % block.size()] = 0;
+    ++next;
+    std::array<float, kFloatCodeBlock> floats, back;
+    std::memcpy(floats.data(), block.data(), sizeof floats);
+    Code plain{}, fast{};
+    const auto bytes = plain_float_blocks.encode(floats.data(), plain.data()) - plain.data();
+    REQUIRE(avx2->encode(floats.data(), fast.data()) - fast.data() == bytes);
+    REQUIRE(std::memcmp(plain.data(), fast.data(), static_cast<std::size_t>(bytes)) == 0);
+    for (const FloatBlocks& blocks : {plain_float_blocks, *avx2}) {
+      REQUIRE(blocks.decode(plain.data(), back.data()) - plain.data() == bytes);
+      REQUIRE(std::memcmp(back.data(), block.data(), sizeof back) == 0);
+    }
+  }
 }
 
 }  // namespace trainer
