@@ -92,12 +92,13 @@ def speed_of_program(options, trainer, configs, workload, hosts):
 
 
 def processor_time(options, workload, hosts, batch):
-    """Seconds of all hosts for the steps after the first ones: start-up is taken away."""
+    """Seconds that a step takes on all hosts. Start-up is taken away; it takes as long as some steps, so many are made."""
+    few, many = warm_up(workload), 4 * workload.steps
     seconds = []
-    for steps in (warm_up(workload), workload.steps):
+    for steps in (few, many):
         with tempfile.TemporaryDirectory() as folder:
             seconds.append(train(options, options.trainer, root / 'configs', workload, hosts, folder, steps, batch))
-    return seconds[1] - seconds[0]
+    return (seconds[1] - seconds[0]) / (many - few)
 
 
 def speed_of_pytorch(options, python, workload, hosts):

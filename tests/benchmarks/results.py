@@ -230,6 +230,14 @@ def hosts():
               [(f"{row['workload']}, {place}", [float(row['ratio'])]) for row, place in zip(rows, places)], ['one thread a host'], 1))
 
 
+def plain_tcp():
+    rows = read('plain_tcp')
+    return (sources(rows) + '\n' + table(
+        ['bytes of', 'hosts', 'step, ms', 'processor time of a host, ms', 'of computing its rows, ms', 'ratio'],
+        [[row['workload'], row['hosts'], row['ms'], row['processor_ms'], row['computing_ms'], f"{float(row['processor_ms']) / float(row['computing_ms']):.2f}"]
+         for row in rows]), None)
+
+
 def scaling():
     rows = read('scaling')
     about, one = rows[0], float(rows[0]['trainer'])
@@ -456,7 +464,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, few_samples, hosts, scaling, local_sgd, methods, onednn, tables, cifar10, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, few_samples, hosts, plain_tcp, scaling, local_sgd, methods, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
 stale += update('docs/planning.md', [planned_memory, planned_steps, planned_hosts, simulated])
