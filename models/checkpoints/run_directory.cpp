@@ -29,11 +29,26 @@ std::string system_message(int error) { return std::generic_category().message(e
               "--out DIR puts it elsewhere");
 }
 
-void create_parents(const fs::path& path) {
-  std::error_code error;
-  if (!path.parent_path().empty()) fs::create_directories(path.parent_path(), error);
-  if (error) cannot_create(path, error.message());
-}
+/// Makes what is missing of the directories around a run, and removes it unless keep() is called.
+class Surroundings {
+ public:
+  void make(const fs::path& run) {
+    std::error_code error;
+    for (fs::path path = run.parent_path(); !path.empty() && !fs::exists(path, error);
+         path = path.parent_path())
+      missing_.push_back(path);
+    if (!missing_.empty()) fs::create_directories(missing_.front(), error);
+    if (error) cannot_create(run, error.message());
+  }
+  void keep() { missing_.clear(); }
+  ~Surroundings() {
+    std::error_code ignored;
+    for (const fs::path& path : missing_) fs::remove(path, ignored);
+  }
+
+ private:
+  std::vector<fs::path> missing_;  ///< innermost first
+};
 
 /// True when this call created it; false when something has that name already.
 bool made_directory(const fs::path& path) {
@@ -74,20 +89,20 @@ void check_unused(const fs::path& path) {
   if (!is_unused(path)) cannot_create(path, "it exists and is not empty");
 }
 
-fs::path create_exactly(const fs::path& path, bool& created) {
-  create_parents(path);
+fs::path create_exactly(const fs::path& path, Surroundings& around, bool& created) {
+  around.make(path);
   created = made_directory(path);
   if (!created) check_unused(path);
   return path;
 }
 
-fs::path create_numbered(const std::string& name) {
+fs::path create_numbered(const std::string& name, Surroundings& around) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
     throw Error(ExitCode::usage, fmt::format("`{}` cannot name a run", name),
                 "a word without slashes; --out takes a path");
   constexpr int kMax = 1'000'000;
   const fs::path first = fs::path("runs") / name;
-  create_parents(first);
+  around.make(first);
   if (made_directory(first)) return first;
   for (int number = 2; number < kMax; ++number) {
     const fs::path path = fmt::format("{}-{}", first.string(), number);
@@ -219,7 +234,9 @@ void LineFile::fail(int error) const {
 
 RunDirectory::RunDirectory(const Options& options, const Description& description) : lock_(-1) {
   bool created = true, mine = false;
-  path_ = options.out.empty() ? create_numbered(options.name) : create_exactly(options.out, created);
+  Surroundings around;
+  path_ = options.out.empty() ? create_numbered(options.name, around)
+                              : create_exactly(options.out, around, created);
   try {
     if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_create(path_, system_message(errno));
     lock(std::chrono::seconds(0));
@@ -230,6 +247,7 @@ RunDirectory::RunDirectory(const Options& options, const Description& descriptio
     write_file(path_ / "environment.json", description.environment + "\n");
     // Last: a directory with a config can be resumed.
     write_file(path_ / "config.yaml", description.config);
+    around.keep();
   } catch (...) {
     std::error_code ignored;
     if (mine)

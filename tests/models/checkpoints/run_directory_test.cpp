@@ -75,6 +75,18 @@ TEST_CASE("a directory of the user's choice is taken when it is missing or empty
   CHECK(code_of({.out = folder.path() / "empty/config.yaml/below"}) == ExitCode::usage);
 }
 
+TEST_CASE("a run that cannot begin leaves no directory around it", "[training]") {
+  const TemporaryFolder folder;
+  const WorkingIn working(folder.path());
+  const std::string too_long(300, 'x');
+  CHECK(code_of({.name = too_long}) == ExitCode::usage);
+  CHECK(code_of({.out = fs::path("kept")}) == ExitCode::ok);
+  CHECK(code_of({.out = fs::path("kept/new/deeper") / too_long}) == ExitCode::usage);
+  CHECK_FALSE(fs::exists("runs"));
+  CHECK_FALSE(fs::exists("kept/new"));
+  CHECK(fs::exists("kept/config.yaml"));
+}
+
 TEST_CASE("a directory in which a process was killed before its run began is taken, with nothing left of it",
           "[training]") {
   const TemporaryFolder folder;
