@@ -71,6 +71,7 @@ def main():
     parser.add_argument('--delay', default='0.1ms')
     parser.add_argument('--hosts', type=int, nargs='+', default=[2, 4])
     parser.add_argument('--steps', type=int, default=300, help='of the smallest workload; larger ones make fewer')
+    parser.add_argument('--processor', default=cpu_name())
     parser.add_argument('--commit', default='-')
     options = parser.parse_args()
     options.set = []
@@ -85,7 +86,7 @@ def main():
                 output = launch(options, hosts, sys.executable, os.path.abspath(__file__), '--exchange', str(hosts), str(count), str(steps))
                 lines = [[float(value) for value in line.split()] for line in re.findall(r'^exchanged (.*)$', output, re.MULTILINE)]
                 computing = 1000 * processor_time(options, workload, 1, workload.batch // hosts)
-                table.writerow([datetime.date.today(), cpu_name(), options.commit, options.rate, options.delay, workload.name, hosts,
+                table.writerow([datetime.date.today(), options.processor, options.commit, options.rate, options.delay, workload.name, hosts,
                                 *(f'{statistics.mean(values):.2f}' for values in zip(*lines)), f'{computing:.2f}'])
                 sys.stdout.flush()
         finally:
