@@ -29,8 +29,8 @@ std::string system_message(int error) { return std::generic_category().message(e
               "--out DIR puts it elsewhere");
 }
 
-/// Makes what is missing of the directories around a run, and removes it unless keep() is called.
-class Surroundings {
+/// Makes the parent directories of a run that are missing, and removes them unless keep() is called.
+class ParentDirectories {
  public:
   void make(const fs::path& run) {
     std::error_code error;
@@ -41,7 +41,7 @@ class Surroundings {
     if (error) cannot_create(run, error.message());
   }
   void keep() { missing_.clear(); }
-  ~Surroundings() {
+  ~ParentDirectories() {
     std::error_code ignored;
     for (const fs::path& path : missing_) fs::remove(path, ignored);
   }
@@ -89,20 +89,20 @@ void check_unused(const fs::path& path) {
   if (!is_unused(path)) cannot_create(path, "it exists and is not empty");
 }
 
-fs::path create_exactly(const fs::path& path, Surroundings& around, bool& created) {
-  around.make(path);
+fs::path create_exactly(const fs::path& path, ParentDirectories& parents, bool& created) {
+  parents.make(path);
   created = made_directory(path);
   if (!created) check_unused(path);
   return path;
 }
 
-fs::path create_numbered(const std::string& name, Surroundings& around) {
+fs::path create_numbered(const std::string& name, ParentDirectories& parents) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
     throw Error(ExitCode::usage, fmt::format("`{}` cannot name a run", name),
                 "a word without slashes; --out takes a path");
   constexpr int kMax = 1'000'000;
   const fs::path first = fs::path("runs") / name;
-  around.make(first);
+  parents.make(first);
   if (made_directory(first)) return first;
   for (int number = 2; number < kMax; ++number) {
     const fs::path path = fmt::format("{}-{}", first.string(), number);
@@ -234,9 +234,9 @@ void LineFile::fail(int error) const {
 
 RunDirectory::RunDirectory(const Options& options, const Description& description) : lock_(-1) {
   bool created = true, mine = false;
-  Surroundings around;
-  path_ = options.out.empty() ? create_numbered(options.name, around)
-                              : create_exactly(options.out, around, created);
+  ParentDirectories parents;
+  path_ = options.out.empty() ? create_numbered(options.name, parents)
+                              : create_exactly(options.out, parents, created);
   try {
     if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_create(path_, system_message(errno));
     lock(std::chrono::seconds(0));
@@ -247,7 +247,7 @@ RunDirectory::RunDirectory(const Options& options, const Description& descriptio
     write_file(path_ / "environment.json", description.environment + "\n");
     // Last: a directory with a config can be resumed.
     write_file(path_ / "config.yaml", description.config);
-    around.keep();
+    parents.keep();
   } catch (...) {
     std::error_code ignored;
     if (mine)
