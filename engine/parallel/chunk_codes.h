@@ -14,9 +14,9 @@ namespace trainer {
 /// Open MPI sends up to 64 KiB over TCP without asking first (btl_tcp_eager_limit), its own header included.
 inline constexpr std::int64_t kChunkBetweenHosts = 60 << 10;
 
-/// Bytes a second of a link; floats travel as they are on a link that is as fast. A GB takes 0.2 to 0.4 s of
-/// encoding and decoding with AVX2, 0.4 to 1.7 s without, and sheds 0.12 to 0.55 GB: time that even plain
-/// loops save below 1.6 to 2.6 Gbit/s.
+/// Bytes a second of a link; floats travel as they are on a link that is as fast. A GB takes 0.2 to 0.3 s of
+/// encoding and decoding with AVX2, 0.4 to 1.5 s without, and sheds 0.12 to 0.55 GB: time that even plain
+/// loops save below 1.8 Gbit/s.
 inline constexpr double kFastLink = 0.25e9;
 
 /// Lossless codes of the chunks of floats that travel between hosts. A chunk travels as a code where that is

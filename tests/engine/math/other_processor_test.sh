@@ -46,9 +46,11 @@ products="engine/math/kernels/convolution.cpp engine/math/kernels/convolution_we
   engine/math/kernels/depthwise.cpp engine/math/kernels/gemm.cpp"
 others=$(for name in activations attention checksum elementwise normalization pooling recurrent square_sum table uniform updates; do
   echo "engine/math/kernels/$name.cpp"; done)
+registers=16
+[ "$architecture" != aarch64 ] || registers=32
 kernel_flags='-fno-math-errno -fno-trapping-math -DKERNEL_LABEL="plain" -DKERNEL_LANES=4'
-compile baseline "$kernel_flags -DKERNEL_NAMESPACE=baseline -DKERNEL_REGISTERS=16" $products $others
-compile pairs "$kernel_flags -DKERNEL_NAMESPACE=baseline_pairs -DKERNEL_REGISTERS=16 -DKERNEL_BFLOAT16_PAIRS" \
+compile baseline "$kernel_flags -DKERNEL_NAMESPACE=baseline -DKERNEL_REGISTERS=$registers" $products $others
+compile pairs "$kernel_flags -DKERNEL_NAMESPACE=baseline_pairs -DKERNEL_REGISTERS=$registers -DKERNEL_BFLOAT16_PAIRS" \
   engine/math/kernels/bfloat16.cpp engine/math/kernels/convolution.cpp engine/math/kernels/convolution_weights.cpp engine/math/kernels/gemm.cpp
 if "$compiler" -dM -E -x c++ /dev/null | grep -q __FP_FAST_FMAF; then
   compile chosen '' engine/math/kernels/fused_baseline.cpp
